@@ -182,6 +182,26 @@ it('an admin chooses among tools and agents by their boxes alone, whatever the b
   expect(await now()).toMatchObject({ tools: null, agents: null });
 });
 
+it('a tool that its server does not list just now stays allowed while others are chosen', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const { body } = await admin.api('post', `/api/companies/${cast.company_id}/mcp-servers`, {
+    name: 'forgetful',
+    url: 'https://mcp.example.com/forgetful',
+    tools: ['find', 'sometimes'],
+  });
+  const { id } = body as { id: string };
+  const own = `/mcp-servers/${id}`;
+  const tool = (name: string) => ({ name, called: name, description: '', input_schema: {}, read_only: true });
+  const listed_tools = ['find', 'close'].map(tool);
+  await database.db.update(mcp_servers).set({ listed_tools }).where(eq(mcp_servers.id, id));
+  const { text } = await admin.get(own);
+  expect(text).toMatch(/<code>forgetful__sometimes<\/code>[^]*Not listed at present/);
+  const form = pageForms(text).find(({ action }) => action === `${own}/tools`)!;
+  await admin.post(form.action, { ...form.values, tool: [...form.values.tool!, 'close'] });
+  const saved = (await admin.api('get', `/api${own}`)).body as { tools: string[] };
+  expect(saved.tools.toSorted()).toEqual(['close', 'find', 'sometimes']);
+});
+
 it('an admin adds a program of the operator’s, with variables, from a form that keeps what was refused', async () => {
   const commands = { files: { command: ['files'], description: 'Files', env: ['LOCALE'] } };
   const offering = await startPages({ SERVICE_MCP_COMMANDS: JSON.stringify(commands) });

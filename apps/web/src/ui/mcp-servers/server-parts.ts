@@ -121,15 +121,27 @@ const clashes = ({ left_out, taken }: McpServerTool): Html =>
   html`!${when(taken, () => html` <span class="error small">Not reached: a plugin has a tool of this name, which is called instead.</span>`)}!${when(left_out.length > 0, () => html` <span class="error small">Left out, as they would have the same name: ${left_out.join(', ')}</span>`)}`;
 
 /** Chooses which of the server's tools are allowed. Their descriptions come from the server. */
-function toolsForm({ id, tools: allowed }: McpServer, tools: readonly McpServerTool[]): Promise<Html> {
-  const list =
-    tools.length > 0
-      ? each(tools, (tool) => {
-          const { name, called, description, allowed: checked } = tool;
-          const about = { about: description, note: clashes(tool) };
-          return tick({ name: 'tool', value: name, label: called, ...about, checked });
-        })
-      : html`<p class="soft">None listed yet.</p>`;
+function toolsForm(
+  { id, name: server, tools: allowed }: McpServer,
+  tools: readonly McpServerTool[],
+): Promise<Html> {
+  const listed = each(tools, (tool) => {
+    const { name, called, description, allowed: checked } = tool;
+    const about = { about: description, note: clashes(tool) };
+    return tick({ name: 'tool', value: name, label: called, ...about, checked });
+  });
+  // A server may leave tools out for a while: they stay allowed until somebody says otherwise.
+  const away = (allowed ?? []).filter((name) => !tools.some((tool) => tool.name === name));
+  const others = each(away, (name) =>
+    tick({
+      name: 'tool',
+      value: name,
+      label: `${server}__${name}`,
+      about: t`Not listed at present`,
+      checked: true,
+    }),
+  );
+  const list = tools.length + away.length > 0 ? listed + others : html`<p class="soft">None listed yet.</p>`;
   return asShown(
     html`<form class="card" method="post" action="/mcp-servers/${id}/tools">
       <h2>Tools</h2>
