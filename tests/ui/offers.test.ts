@@ -99,9 +99,8 @@ it('a browser refuses no number that the endpoint of its form takes', async () =
     ))
       for (const [tag] of fields!.matchAll(/<input[^>]* type="number"[^>]*>/g)) {
         const name = / name="([^"]+)"/.exec(tag)![1]!;
-        const body = actionAt(action!)?.endpoint.body as
-          | { properties?: Record<string, NumberSchema> }
-          | undefined;
+        const body: { properties?: Record<string, NumberSchema> } | undefined = actionAt(action!)?.endpoint
+          .body;
         const schema = body?.properties?.[name];
         if (schema === undefined) continue;
         numbers += 1;

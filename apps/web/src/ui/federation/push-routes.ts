@@ -13,8 +13,8 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const peersPath = (company_id: string): string => `/companies/${company_id}/peers`;
 const ownPath = (company_id: string): string => `/companies/${company_id}/push-deliveries`;
 
-const listOf = (company_id: string, status: string | undefined): string =>
-  status === 'failed' ? `${ownPath(company_id)}?status=failed` : ownPath(company_id);
+const listOf = (company_id: string, only: string | undefined): string =>
+  only === 'failed' ? `${ownPath(company_id)}?status=failed` : ownPath(company_id);
 
 /** Tabs: the peers, and the push notifications that other agents requested for their tasks here. */
 export const peerTabs = (company_id: string, active: string): Html =>
