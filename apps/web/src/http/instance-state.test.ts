@@ -56,6 +56,22 @@ it('is read before the first requests after a pause are served, once for all of 
   clock.mock.restore();
 });
 
+it('is still not served as it was before a pause once a reading has failed', async () => {
+  const { database, state } = await open();
+  await state.refresh();
+  await transaction(database, async (tx) => putFlag(tx, systemActor('test'), 'councils', { value: false }));
+  const spare = performance.now.bind(performance);
+  const clock = mock.method(performance, 'now', () => spare() + 21_000);
+  const away = mock.method(database.db, 'execute', (async () => {
+    throw new Error('away');
+  }) as never);
+  await expect(state.afterPause()).rejects.toThrow('away');
+  away.mock.restore();
+  await state.afterPause();
+  expect(state.hasFeature('councils')).toBe(false);
+  clock.mock.restore();
+});
+
 it('is read before the next request when this process has changed it, even while an earlier reading is in progress', async () => {
   const { database, notifier, state } = await open();
   await state.refresh();

@@ -37,7 +37,9 @@ export class InstanceState {
   readonly #logger: Logger;
   readonly #off: (() => void)[];
   #end: NodeJS.Timeout | undefined;
-  #refreshed_at = 0;
+  /** When a reading began, and when the last one did that has succeeded. */
+  #asked_at = 0;
+  #read_at = 0;
   #catching_up: Promise<void> | undefined;
   #begun = 0;
   #applied = 0;
@@ -69,12 +71,13 @@ export class InstanceState {
 
   /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
-    this.#refreshed_at = performance.now();
+    const at = (this.#asked_at = performance.now());
     const reading = (this.#begun += 1);
     const { disabled, read_only, expires_at } = await readGate(this.#database.db);
     // Of two readings at once, the one that began later has seen more, even if it is answered first.
     if (reading < this.#applied) return;
     this.#applied = reading;
+    this.#read_at = at;
     this.#disabled = new Set(disabled);
     this.#read_only = read_only;
     this.#refreshAtEnd(read_only ? null : expires_at);
@@ -82,7 +85,7 @@ export class InstanceState {
 
   /** What the first requests after a pause or an own change wait for; undefined while the state is fresh. Rejects with the database's errors. */
   afterPause(): Promise<void> | undefined {
-    if (performance.now() - this.#refreshed_at > PAUSE_MS) void this.#catchUp();
+    if (performance.now() - this.#read_at > PAUSE_MS && !this.#catching_up) void this.#catchUp();
     return this.#catching_up;
   }
 
@@ -110,7 +113,7 @@ export class InstanceState {
 
   /** Called by whatever reads the state; the reader itself does not wait. */
   #keepFresh(): void {
-    if (performance.now() - this.#refreshed_at > REFRESH_MS) void this.#refreshInTime();
+    if (performance.now() - this.#asked_at > REFRESH_MS) void this.#refreshInTime();
   }
 
   async #refreshInTime(): Promise<void> {
