@@ -105,6 +105,24 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('goes on when Escape closes the palette that was opened over it', async () => {
+    const rest = Promise.withResolvers<void>();
+    model.setScript(() => ({ chunks: ['Some ', 'words'], chunk_delay_ms: 200, until: rest.promise }));
+    const page = await openChat();
+    await say(page, 'Take your time');
+    await page.waitForSelector('[data-words] .block');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.keyboard.press('Control+k');
+    await page.waitForSelector('dialog.palette[open]');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog.palette:not([open])', { state: 'attached' });
+    rest.resolve();
+    await page.waitForSelector('.said[data-role=assistant] .did');
+    expect(asked.filter((path) => path.endsWith('/stop'))).toEqual([]);
+    await page.close();
+  });
+
   it('is stopped by Escape with its words kept, goes on in a tab that was opened meanwhile, and is edited by ↑', async () => {
     model.setScript(() => ({ chunks: ['Some ', 'words'], chunk_delay_ms: 30, stall: 'end' }));
     const page = await openChat();

@@ -39,7 +39,10 @@ class Chat {
     element.addEventListener('submit', (event) => this.#submit(event));
     element.addEventListener('click', (event) => copyCode(event));
     element.addEventListener('keydown', (event) => this.#key(event));
-    document.addEventListener('keydown', (event) => event.key === 'Escape' && this.#stop());
+    document.addEventListener('keydown', (event) => {
+      // One that closes something stops nothing.
+      if (event.key === 'Escape' && !event.defaultPrevented) this.#stop();
+    });
     document.addEventListener('live', ({ detail }) => {
       if (detail.topics.includes(`chat:${this.#id}`)) void this.refresh();
     });
