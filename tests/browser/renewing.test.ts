@@ -94,6 +94,23 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('waits once for the focus to leave what somebody types in, however much happens meanwhile', async () => {
+    const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Typed in' });
+    const page = await open(`/issues/${id}`);
+    await page.click('[data-fold=edit] > summary');
+    await page.fill('[data-fold=edit] textarea', 'Half a thought');
+    for (let event = 0; event < 5; event++) {
+      await live(page, `issue:${id}`);
+      await pass(page, 1000);
+    }
+    const debug = await context.newCDPSession(page);
+    const expression = 'document.querySelector("[data-fold=edit]").closest("[data-source]")';
+    const { result } = await debug.send('Runtime.evaluate', { expression });
+    const { listeners } = await debug.send('DOMDebugger.getEventListeners', { objectId: result.objectId! });
+    expect(listeners.filter(({ type }) => type === 'focusout')).toHaveLength(1);
+    await page.close();
+  });
+
   it('asks every few seconds for what does not cease to change, or its reader would be refused: and at once after a calm', async () => {
     const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Busy' });
     const page = await open(`/issues/${id}`);

@@ -107,11 +107,14 @@ function waitsForTyping(part) {
   const focused = part.contains(activeElement) && activeElement.matches('input, textarea, select');
   // Also keeps text that was typed and left: the part is refreshed once the form is sent or emptied.
   if (!focused && !hasTyping(part)) return false;
-  part.addEventListener('focusout', () => void renewLater(part), { once: true });
+  part.addEventListener('focusout', renewLeft, { once: true });
   if (part.querySelector('[data-reads]'))
     void import('./read-texts.js').then(({ renewText }) => renewText(part));
   return true;
 }
+
+/** One for all calls until then. */
+const renewLeft = ({ currentTarget: part }) => void renewLater(part);
 
 /** Whether any field differs from its initial value. */
 export function hasTyping(part) {
