@@ -1,13 +1,18 @@
 // The list of issues: cells that are edited in place, and the keyboard.
 import { startChoosing, tellChosen } from './choosing.js';
 import { askServer } from './connection.js';
-import { turn } from './live-parts.js';
+import { request, turn } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
 import { toast } from './feedback.js';
 
 /** Keys that edit a cell of the focused row. */
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
+/** A row that could not be fetched is asked for again, each time after twice as long. */
+const FIRST_REPEAT_MS = 1000;
+const LATER_REPEATS_MS = 30_000;
+/** Rows that wait for that. */
+const repeated = new WeakSet();
 
 export function startIssueList() {
   let list = showList();
@@ -22,6 +27,7 @@ export function startIssueList() {
   };
   document.addEventListener('keydown', (event) => list && onKey(event, list, () => rowsOf(list)));
   document.addEventListener('live', ({ detail }) => void takeUp(detail));
+  document.addEventListener('live-reset', () => location.reload());
   document.addEventListener('filtered', ({ detail: { missed } }) => {
     list = showList();
     news.clear();
@@ -105,7 +111,12 @@ function edit(list, cell) {
     sent = true;
     const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value }, isTyped);
     if (said) toast(`${row.dataset.title}: ${said}`);
-    await renew(list, row, cell.dataset.edit);
+    await renew(list, row, { focus: cell.dataset.edit });
+    if (!field.isConnected) return;
+    // There was no answer.
+    const focused = field === document.activeElement;
+    field.replaceWith(cell);
+    if (focused) cell.focus();
   }
   if (isTyped) field.select();
   else openAfterFrame(field);
@@ -146,22 +157,24 @@ async function send(id, values, isNamed) {
 /**
  * Replaces the row with the server's; postponed while someone is choosing in it.
  * @param focus field of the changed cell, which gets the focus
+ * @param wait before it is asked for again, if there is no answer
  */
-async function renew(list, row, focus) {
+async function renew(list, row, { focus, wait = FIRST_REPEAT_MS } = {}) {
   const choosing = () => {
     const open = focus === undefined && row.querySelector('select, [data-choices]') !== null;
     if (open) row.dataset.stale = '';
     return open;
   };
   if (choosing()) return undefined;
-  const response = await askServer(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`);
-  if (response.status === 404) {
+  const answer = await request(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`);
+  if (answer.mayPass) return repeatLater(list, row, wait);
+  if (answer.status === 404) {
     row.remove();
     return tellChosen();
   }
-  if (!response.ok) return undefined;
+  if (!answer.ok) return undefined;
   const template = document.createElement('template');
-  template.innerHTML = (await response.text()).trim();
+  template.innerHTML = answer.text.trim();
   const fresh = template.content.querySelector('tr');
   // The choice may have been opened during the request.
   if (!fresh || choosing()) return undefined;
@@ -172,6 +185,15 @@ async function renew(list, row, focus) {
   if (focus) fresh.querySelector(`[data-edit="${focus}"]`)?.focus();
   else if (focused) fresh.focus();
   return undefined;
+}
+
+function repeatLater(list, row, wait) {
+  if (repeated.has(row)) return;
+  repeated.add(row);
+  setTimeout(() => {
+    repeated.delete(row);
+    if (row.isConnected) void renew(list, row, { wait: Math.min(2 * wait, LATER_REPEATS_MS) });
+  }, wait);
 }
 
 function onKey(event, list, rows) {

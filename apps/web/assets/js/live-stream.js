@@ -42,8 +42,8 @@ export class LiveStream {
   /**
    * @param position the event after which to begin
    * @param deliver receives `{kind: 'event', seq, type, data}`, `{kind: 'closed'}` whenever the connection is
-   *   lost or not to be had, `{kind: 'open'}` after each gap, and `{kind: 'reset'}` if more was missed than the service
-   *   remembers
+   *   lost or not to be had, `{kind: 'open'}` after each gap, and `{kind: 'reset', after}` if more was missed than the
+   *   service remembers: what follows is complete from there
    */
   constructor(company, position, deliver) {
     this.#company = company;
@@ -83,9 +83,9 @@ export class LiveStream {
       // The browser reopens a lost connection; an answer other than 200 closes the source for good.
       if (source.readyState === EventSource.CLOSED) this.#tryLater();
     });
-    source.addEventListener('reset', () => {
-      this.position = 0;
-      this.#deliver({ kind: 'reset' });
+    source.addEventListener('reset', ({ lastEventId }) => {
+      this.position = Number(lastEventId);
+      this.#deliver({ kind: 'reset', after: this.position });
     });
     for (const type of NAMES) source.addEventListener(type, (event) => this.#receive(type, event));
   }

@@ -7,7 +7,7 @@ const MAX_STREAMS = 3;
 /** Events kept for tabs that open later or return. */
 const MAX_KEPT = 1000;
 
-/** By company; the last viewed one is at the end. */
+/** By company and user, since whoever signs in next may not see the same; the last viewed one is at the end. */
 const channels = new Map();
 /** By port: the channel that the tab listens to, and the runs whose transcripts it shows. */
 const tabs = new Map();
@@ -20,8 +20,8 @@ class Channel {
   #isClosed = false;
   tabs = new Set();
 
-  constructor(company, after) {
-    this.company = company;
+  constructor(name, company, after) {
+    this.name = name;
     this.#from = after;
     this.#stream = new LiveStream(company, after, (frame) => this.#take(frame));
   }
@@ -29,7 +29,7 @@ class Channel {
   /** Brings the tab up to date and subscribes it to everything that follows. */
   add(port, after) {
     this.tabs.add(port);
-    if (after < this.#from) port.postMessage({ kind: 'reset' });
+    if (after < this.#from) port.postMessage({ kind: 'reset', after: this.#from });
     else for (const frame of this.#kept) if (frame.seq > after) port.postMessage(frame);
     if (this.#stream.isOpen) port.postMessage({ kind: 'open' });
     else if (this.#isClosed) port.postMessage({ kind: 'closed' });
@@ -45,7 +45,7 @@ class Channel {
     if (frame.kind === 'open' || frame.kind === 'closed') this.#isClosed = frame.kind === 'closed';
     if (frame.kind === 'reset') {
       this.#kept = [];
-      this.#from = 0;
+      this.#from = frame.after;
     }
     if (frame.seq > 0) this.#keep(frame);
     for (const port of this.tabs) if (isFor(port, frame)) port.postMessage(frame);
@@ -60,11 +60,12 @@ class Channel {
 /** Transcripts are many: a tab gets only those that it shows. */
 const isFor = (port, { type, data }) => type !== 'run_event' || tabs.get(port).runs.has(data.run_id);
 
-function attach(port, { company, after, runs }) {
-  if (tabs.get(port)?.channel?.company !== company) leave(port);
-  const channel = channels.get(company) ?? new Channel(company, after);
-  channels.delete(company);
-  channels.set(company, channel);
+function attach(port, { company, user, after, runs }) {
+  const name = `${company} ${user}`;
+  if (tabs.get(port)?.channel?.name !== name) leave(port);
+  const channel = channels.get(name) ?? new Channel(name, company, after);
+  channels.delete(name);
+  channels.set(name, channel);
   tabs.set(port, { channel, runs: new Set(runs) });
   channel.add(port, after);
   if (channels.size > MAX_STREAMS) drop(channels.values().next().value);
@@ -78,7 +79,7 @@ function leave(port) {
 }
 
 function drop(channel) {
-  channels.delete(channel.company);
+  channels.delete(channel.name);
   channel.close();
 }
 

@@ -49,7 +49,7 @@ export function startLive(company, cursor) {
   const take = (frame) => {
     if (frame.kind === 'open' || frame.kind === 'closed') return tell(`live-${frame.kind}`);
     if (frame.kind === 'reset') {
-      seen = 0;
+      seen = frame.after;
       return tell('live-reset');
     }
     const { seq, type, data } = frame;
@@ -62,7 +62,8 @@ export function startLive(company, cursor) {
     if (document.visibilityState === 'visible') connect();
   };
   let connection = globalThis.SharedWorker ? sharedStream(take, alone) : ownStream(take);
-  const connect = () => connection.attach({ company, after: seen, runs: runsShown() });
+  const { user } = document.body.dataset;
+  const connect = () => connection.attach({ company, user, after: seen, runs: runsShown() });
   connect();
   document.addEventListener('signed-in', connect);
   // A tab that is restored from the cache, or shown again, requests what it has missed.

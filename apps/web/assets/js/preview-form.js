@@ -32,13 +32,12 @@ function leadTo(place) {
 
 async function show(form, body) {
   const place = document.querySelector(form.dataset.preview);
-  try {
-    const answer = await fetch(form.action, { method: 'POST', body });
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    const error = page.querySelector('main .form-error, main [role=alert]');
-    const shown = answer.ok ? page.querySelector(form.dataset.preview)?.childNodes : [error];
-    place.replaceChildren(...(shown ?? []));
-  } catch {
-    place.textContent = t`The service could not be reached. Nothing is changed.`;
-  }
+  const answer = await fetch(form.action, { method: 'POST', body }).catch(() => null);
+  const page = new DOMParser().parseFromString((await answer?.text().catch(() => '')) ?? '', 'text/html');
+  const effect = page.querySelector(form.dataset.preview);
+  const error = page.querySelector('main .form-error, main [role=alert]');
+  if (answer?.ok && effect) place.replaceChildren(...effect.childNodes);
+  else if (error) place.replaceChildren(error);
+  // Also if somebody else answered, such as a proxy.
+  else place.textContent = t`The service could not be reached. Nothing is changed.`;
 }

@@ -56,8 +56,8 @@ function splitPayload(payload: Record<string, unknown>): Record<string, unknown>
   return parts;
 }
 
-/** Missed events can't be replayed any more: the client must reload its lists. */
-export const RESET_FRAME = 'event: reset\ndata: {}\n\n';
+/** Missed events can't be replayed any more: the client must reload its lists. @param seq the event after which nothing is missing */
+export const resetFrame = (seq: number): string => `id: ${seq}\nevent: reset\ndata: {}\n\n`;
 /** Sets what a reader sends as `Last-Event-ID`; without `data` no event is dispatched (HTML standard, 9.2.6). */
 export const positionFrame = (seq: number): string => `id: ${seq}\n\n`;
 export const HEARTBEAT_FRAME = ':\n\n';

@@ -194,7 +194,7 @@ describe('the live hub', () => {
     const hub = await openHub();
     const ahead = reader();
     await hub.subscribe({ actor: keyOf(company), only: null, sink: ahead.sink }, last + 1000);
-    expect(ahead.frames().map(({ event }) => event)).toEqual(['reset']);
+    expect(ahead.frames()).toMatchObject([{ event: 'reset', id: String(last) }]);
     expect(ahead.positions).toEqual([last]);
   });
 

@@ -21,7 +21,7 @@ import {
   closingFrame,
   HEARTBEAT_FRAME,
   HELLO_FRAME,
-  RESET_FRAME,
+  resetFrame,
   transcriptFrames,
 } from './frames.ts';
 import { Subscriber, type SubscriberOptions } from './subscriber.ts';
@@ -152,8 +152,8 @@ export class LiveHub {
       const { floor, last } = await replayFloor(db);
       let position = after;
       if (after < floor || after > last) {
-        subscriber.sendUnnumbered(RESET_FRAME);
         position = after > last ? last : floor;
+        subscriber.sendUnnumbered(resetFrame(position));
       }
       // Reads pages up to the current newest event; events published in the meantime wait in the subscriber.
       for (let full = true; full && !subscriber.closed;) {
