@@ -19,10 +19,14 @@ let store: S3Storage;
 let respond: (request: IncomingMessage, response: ServerResponse) => void;
 /** Every request that arrived. */
 let journal: string[] = [];
+/** The keys of those that delete. */
+let removed: string[] = [];
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     journal.push(`${request.method} ${request.url?.replace(/^.*\?/, '') ?? ''}`);
+    const [, key] = /^\/files\/([^?]+)/.exec(request.url ?? '') ?? [];
+    if (request.method === 'DELETE' && key !== undefined) removed.push(key);
     respond(request, response);
   });
   await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
@@ -34,7 +38,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  journal = [];
+  [journal, removed] = [[], []];
   respond = () => undefined;
   store = storeWith(SILENT_MS);
 });
@@ -199,11 +203,29 @@ it('keeps the parts of uploads that were broken off: those of files and backups 
     if (request.method === 'GET') response.end(xml('ListMultipartUploadsResult', uploads.join('')));
     else response.writeHead(204).end();
   };
-  const removed: string[] = [];
-  server.on('request', ({ method, url = '' }: IncomingMessage) => {
-    if (method === 'DELETE') removed.push(url.slice('/files/'.length).split('?')[0]!);
-  });
   await store.removeLeftovers(new Date('2026-06-01'));
   expect(removed).toEqual(own);
+  store.close();
+});
+
+it('has more of others’ uploads than one list holds: those of files behind them are removed, too', async () => {
+  store = storeWith(ANSWERING_MS);
+  const id = 'a0000000-0000-4000-8000-000000000000';
+  respond = (request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://store');
+    if (request.method !== 'GET') return void response.writeHead(204).end();
+    const after = searchParams.get('key-marker');
+    const key =
+      after === 'a.mp4' && searchParams.get('upload-id-marker') === '1' ? `attachments/${id}/${id}` : 'a.mp4';
+    const upload = `<Upload><Key>${key}</Key><UploadId>1</UploadId><Initiated>2026-01-01T00:00:00Z</Initiated></Upload>`;
+    const more = `<IsTruncated>${after === null}</IsTruncated><NextKeyMarker>a.mp4</NextKeyMarker><NextUploadIdMarker>1</NextUploadIdMarker>`;
+    response.end(xml('ListMultipartUploadsResult', upload + more));
+  };
+  await store.removeLeftovers(new Date('2026-06-01'));
+  expect(removed).toEqual([`attachments/${id}/${id}`]);
+  // One that repeats itself.
+  const forged = `<IsTruncated>true</IsTruncated><NextKeyMarker>b</NextKeyMarker>`;
+  respond = (_, response) => void response.end(xml('ListMultipartUploadsResult', forged));
+  await expect(store.removeLeftovers(new Date('2026-06-01'))).rejects.toMatchObject(away);
   store.close();
 });

@@ -1,6 +1,8 @@
 /** When requests to a bucket end that would otherwise be repeated, waited for or read without end. */
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { sha256Hex } from '@acp/kernel';
+import { storeUnavailable } from './store-unavailable.ts';
 
 /** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
 export const silenceIsFinal =
@@ -37,6 +39,27 @@ async function* boundedChunks(body: Readable): AsyncGenerator<Uint8Array> {
     if (size > MOST_BYTES) throw new Error('the answer of the store is too large');
     yield chunk;
   }
+}
+
+// A hundred million objects. Pages without an object are few and far between.
+const PAGES = 100_000;
+const EMPTY_PAGES = 100;
+
+/**
+ * Called for each page of a list that another one follows. Throws if the list goes on where it was before, or longer than any.
+ * @param token where it goes on
+ * @param items of the page
+ */
+export function boundedPages(): (token: string | undefined, items: unknown) => void {
+  const known = new Set<string>();
+  let empty = 0;
+  return (token, items) => {
+    const hash = sha256Hex(token ?? '');
+    empty = items ? 0 : empty + 1;
+    if (known.has(hash) || known.size >= PAGES || empty >= EMPTY_PAGES)
+      throw storeUnavailable(new Error('the list of the store has no end'));
+    known.add(hash);
+  };
 }
 
 /**

@@ -17,10 +17,10 @@ import type {
   ListObjectsV2CommandOutput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { ServiceError, sha256Hex } from '@acp/kernel';
+import { ServiceError } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
-import { boundedAnswers, rejection, reporting, silenceIsFinal } from './s3-requests.ts';
+import { boundedAnswers, boundedPages, rejection, reporting, silenceIsFinal } from './s3-requests.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
 import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
@@ -55,9 +55,6 @@ const SILENCE_MS = 9000;
 const BULK_SILENCE_MS = 60_000;
 // A store may send blanks while it assembles, but not for ever: a request of an upload ends after so many silences.
 const SILENCES = 10;
-// Of a list: a hundred million objects. Pages without an object are few and far between.
-const PAGES = 100_000;
-const EMPTY_PAGES = 100;
 // More than the bodies of all owners are likely to need.
 const SOCKETS = 256;
 /** Deletions in flight where each is a request. */
@@ -209,14 +206,12 @@ export class S3Storage implements Storage {
   async *list(folder: string): AsyncIterable<ListedObject> {
     checkFolder(folder);
     const input = { Bucket: this.#bucket, Prefix: this.#prefix + folder };
-    const known = new Set<string>();
-    let empty = 0;
+    const goOn = boundedPages();
     for (let after: string | undefined, more = true; more;) {
       const command = new ListObjectsV2Command({ ...input, ContinuationToken: after });
       const send: Send<ListObjectsV2CommandOutput> = async (client, answered) =>
         client.send(command, answered);
       const page = await this.#answer(send, { limit_ms: LIST_MS });
-      empty = page?.Contents ? 0 : empty + 1;
       for (const { Key, Size, LastModified } of page?.Contents ?? [])
         if (Key !== undefined)
           yield {
@@ -226,26 +221,31 @@ export class S3Storage implements Storage {
           };
       after = page?.NextContinuationToken;
       more = after !== undefined;
-      const token = sha256Hex(after ?? '');
-      if (more && (known.has(token) || known.size >= PAGES || empty >= EMPTY_PAGES))
-        throw storeUnavailable(new Error('the list of the store has no end'));
-      known.add(token);
+      if (more) goOn(after, page?.Contents);
     }
   }
 
-  /** At most one page; the next call takes the next one. Stores without this listing apply rules of their own. */
+  /** Stores without this listing apply rules of their own. */
   async removeLeftovers(begunBefore: Date): Promise<void> {
-    const command = new ListMultipartUploadsCommand({ Bucket: this.#bucket, Prefix: this.#prefix });
-    const send: Send<ListMultipartUploadsCommandOutput> = async (client, answered) =>
-      client.send(command, answered).catch((error: unknown) => {
-        if (error instanceof S3ServiceException) return { Uploads: [], $metadata: {} };
-        throw error;
-      });
-    const listed = await this.#answer(send, { limit_ms: LIST_MS });
-    for (const { Key, UploadId, Initiated } of listed?.Uploads ?? []) {
-      if (Initiated === undefined || Initiated >= begunBefore || !this.#isOwn(Key)) continue;
-      const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
-      await this.#answer((client, answered) => client.send(abort, answered));
+    const goOn = boundedPages();
+    let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
+    for (let more = true; more;) {
+      const input = { Bucket: this.#bucket, Prefix: this.#prefix, KeyMarker, UploadIdMarker };
+      const command = new ListMultipartUploadsCommand(input);
+      const send: Send<ListMultipartUploadsCommandOutput> = async (client, answered) =>
+        client.send(command, answered).catch((error: unknown) => {
+          if (error instanceof S3ServiceException) return { Uploads: [], $metadata: {} };
+          throw error;
+        });
+      const listed = await this.#answer(send, { limit_ms: LIST_MS });
+      for (const { Key, UploadId, Initiated } of listed?.Uploads ?? []) {
+        if (Initiated === undefined || Initiated >= begunBefore || !this.#isOwn(Key)) continue;
+        const abort = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+        await this.#answer((client, answered) => client.send(abort, answered));
+      }
+      [KeyMarker, UploadIdMarker] = [listed?.NextKeyMarker, listed?.NextUploadIdMarker];
+      more = listed?.IsTruncated === true;
+      if (more) goOn(`${KeyMarker} ${UploadIdMarker}`, listed?.Uploads);
     }
   }
 
