@@ -83,14 +83,18 @@ export async function startFakeGithubPulls(
       return [201, await shown(fake.pulls.at(-1)!)];
     },
     'pulls/get': async ({ pull }) => [200, await shown(pull!)],
-    'pulls/list-reviews': async () => [
-      200,
-      fake.reviews.map((review, id) => ({ id, author_association: 'COLLABORATOR', ...review })),
-    ],
-    'checks/list-for-ref': async () => [
-      200,
-      { total_count: fake.checks.length, check_runs: fake.checks.map((run, id) => ({ id, ...run })) },
-    ],
+    'pulls/list-reviews': async ({ query }) => {
+      const reviews = fake.reviews.map((review, id) => ({
+        id,
+        author_association: 'COLLABORATOR',
+        ...review,
+      }));
+      return [200, pageOf(reviews, query)];
+    },
+    'checks/list-for-ref': async ({ query }) => {
+      const check_runs = fake.checks.map((run, id) => ({ id, ...run }));
+      return [200, { total_count: check_runs.length, check_runs: pageOf(check_runs, query) }];
+    },
     'pulls/merge': async ({ pull, body }) => {
       const head = await headOf(pull!.head);
       if ((body as { sha?: string }).sha !== head) return [409, { message: 'Head branch was modified.' }];
@@ -114,6 +118,12 @@ export async function startFakeGithubPulls(
       await new Promise<void>((done) => server.close(() => done()));
     },
   });
+}
+
+function pageOf<T>(items: readonly T[], query: URLSearchParams): T[] {
+  const size = Math.min(Number(query.get('per_page') ?? 30), 100);
+  const page = Number(query.get('page') ?? 1);
+  return items.slice((page - 1) * size, page * size);
 }
 
 interface Call {

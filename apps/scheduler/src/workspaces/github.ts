@@ -1,7 +1,7 @@
 /** Pull requests on GitHub, and on servers that implement its API (version 2022-11-28). */
 import { Name, WebUrl } from '@acp/contract';
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { GitError } from './git.ts';
 import {
   type GitHost,
@@ -26,17 +26,24 @@ const GithubPull = Type.Object({
   merged_at: Nullish(Type.String()),
   head: Type.Object({ sha: Sha }),
 });
-const GithubReview = Type.Object({
-  state: Type.String(),
-  user: Type.Optional(Type.Union([Type.Object({ login: Type.String() }), Type.Null()])),
-  author_association: Type.String(),
-});
+const GithubReviews = Type.Array(
+  Type.Object({
+    state: Type.String(),
+    user: Type.Optional(Type.Union([Type.Object({ login: Type.String() }), Type.Null()])),
+    author_association: Type.String(),
+  }),
+);
 const GithubChecks = Type.Object({
   check_runs: Type.Array(Type.Object({ status: Type.String(), conclusion: Nullish(Type.String()) })),
 });
 const GithubMerge = Type.Object({ merged: Type.Boolean() });
 
 type Pull = Static<typeof GithubPull>;
+
+/** The largest that the server gives. */
+const PAGE = 100;
+/** More than there are. */
+const MOST_PAGES = 30;
 
 export class Github implements GitHost {
   readonly place: PullRequestPlace;
@@ -94,16 +101,19 @@ export class Github implements GitHost {
 
   async #stateOf(pull: Pull, signal: AbortSignal): Promise<PullRequestState> {
     const { number, html_url: url, title, head } = pull;
-    const reviews = await this.#api.call(
-      'GET',
-      `${this.#path}/pulls/${number}/reviews?per_page=100`,
-      Type.Array(GithubReview),
+    const reviews = await this.#all(
+      `${this.#path}/pulls/${number}/reviews`,
+      GithubReviews,
       signal,
+      (page) => page,
     );
     // The token may not cover checks: that says nothing about the pull request.
-    const checks = await this.#api
-      .call('GET', `${this.#path}/commits/${head.sha}/check-runs?per_page=100`, GithubChecks, signal)
-      .catch(() => null);
+    const checks = await this.#all(
+      `${this.#path}/commits/${head.sha}/check-runs`,
+      GithubChecks,
+      signal,
+      ({ check_runs }) => check_runs,
+    ).catch(() => []);
     signal.throwIfAborted();
     return {
       number,
@@ -115,13 +125,30 @@ export class Github implements GitHost {
       head_commit: head.sha,
     };
   }
+
+  /** A whole list. @param itemsOf takes the items out of a page */
+  async #all<S extends TSchema, Item>(
+    path: string,
+    schema: S,
+    signal: AbortSignal,
+    itemsOf: (page: Static<S>) => readonly Item[],
+  ): Promise<Item[]> {
+    const all: Item[] = [];
+    for (let page = 1; page <= MOST_PAGES; page++) {
+      const address = `${path}?per_page=${PAGE}&page=${page}`;
+      const items = itemsOf(await this.#api.call('GET', address, schema, signal));
+      all.push(...items);
+      if (items.length < PAGE) return all;
+    }
+    throw new GitError('a list of the server has no end', null);
+  }
 }
 
 /** Anyone may review what is public: only people with a role in the repository can approve or block. */
 const heard = new Set(['OWNER', 'MEMBER', 'COLLABORATOR']);
 
 /** Uses each person's last decisive review. */
-function reviewOf(reviews: readonly Static<typeof GithubReview>[]): PullRequestState['review_state'] {
+function reviewOf(reviews: Static<typeof GithubReviews>): PullRequestState['review_state'] {
   const last = new Map<string, string>();
   for (const { user, state } of reviews.filter((review) => heard.has(review.author_association)))
     if (state === 'APPROVED' || state === 'CHANGES_REQUESTED' || state === 'DISMISSED')
@@ -131,8 +158,7 @@ function reviewOf(reviews: readonly Static<typeof GithubReview>[]): PullRequestS
   return words.includes('APPROVED') ? 'approved' : 'pending';
 }
 
-function healthOf(checks: Static<typeof GithubChecks> | null): PullRequestState['health_status'] {
-  const runs = checks?.check_runs ?? [];
+function healthOf(runs: Static<typeof GithubChecks>['check_runs']): PullRequestState['health_status'] {
   if (runs.length === 0) return 'unknown';
   const good = new Set(['success', 'neutral', 'skipped']);
   if (runs.some(({ status, conclusion }) => status === 'completed' && !good.has(conclusion ?? '')))

@@ -243,6 +243,24 @@ describe('a pull request', () => {
     expect(github.complaints).toEqual([]);
   });
 
+  it('is judged by all its reviews and checks, however many there are', async () => {
+    const s = await stage();
+    await s.commit('g\n');
+    await s.act('open_pull_request');
+    github.reviews.push({ state: 'APPROVED', user: { login: 'mary' } });
+    for (let count = 0; count < 100; count++)
+      github.reviews.push({ state: 'COMMENTED', user: { login: 'mary' } });
+    github.reviews.push({ state: 'CHANGES_REQUESTED', user: { login: 'mary' } });
+    for (let count = 0; count < 200; count++)
+      github.checks.push({ name: `part ${count}`, status: 'completed', conclusion: 'success' });
+    await s.look();
+    expect(await s.product()).toMatchObject({ review_state: 'changes_requested', health_status: 'healthy' });
+    github.checks.push({ name: 'build', status: 'completed', conclusion: 'failure' });
+    await s.look();
+    expect(await s.product()).toMatchObject({ health_status: 'failing' });
+    expect(github.complaints).toEqual([]);
+  });
+
   it('is looked at when its host says so, however many say so at once, and an older look does not undo it', async () => {
     const s = await stage();
     await s.commit('f\n');
