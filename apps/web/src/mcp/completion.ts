@@ -14,11 +14,13 @@ import type { McpCaller } from './session.ts';
 
 /** The protocol's limit for one answer. */
 const MOST = 100;
+/** What has the typed text may not begin with it. */
+const MOST_READ = 200;
 
 type Completer = (caller: McpCaller, typed: string, known: Record<string, unknown>) => Promise<string[]>;
 
 const company = ({ company_id }: McpCaller) => ({ companyId: company_id });
-const search = (typed: string) => ({ limit: MOST, ...(typed !== '' && { q: typed }) });
+const search = (typed: string, limit = MOST) => ({ limit, ...(typed !== '' && { q: typed }) });
 const startsWith = (values: readonly string[], typed: string): string[] =>
   values.filter((value) => value.toLowerCase().startsWith(typed.toLowerCase()));
 
@@ -42,7 +44,7 @@ const completers: Readonly<Record<string, Completer>> = {
   skill: async (caller, typed) => {
     const { result } = await caller.act(skillEndpoints.list, {
       params: company(caller),
-      query: { limit: 200 },
+      query: search(typed, MOST_READ),
     });
     return startsWith(
       (result as { slug: string }[]).map(({ slug }) => slug),
@@ -50,7 +52,7 @@ const completers: Readonly<Record<string, Completer>> = {
     );
   },
   agent: async (caller, typed) => {
-    const { result } = await caller.act(agentEndpoints.list, { query: { limit: 200 } });
+    const { result } = await caller.act(agentEndpoints.list, { query: search(typed, MOST_READ) });
     return startsWith(
       (result as { agents: { name: string }[] }).agents.map(({ name }) => name),
       typed,
@@ -60,7 +62,7 @@ const completers: Readonly<Record<string, Completer>> = {
   key: async (caller, typed, { issue }) => {
     if (typeof issue !== 'string') return [];
     const params = { issueId: await idOf(caller, 'issue', issue) };
-    const { result } = await caller.act(documentEndpoints.list, { params, query: { limit: 200 } });
+    const { result } = await caller.act(documentEndpoints.list, { params, query: { limit: MOST_READ } });
     return startsWith(
       (result as { key: string }[]).map(({ key }) => key),
       typed,
