@@ -69,24 +69,51 @@ function bounded(
   streams: boolean,
   refuse: (message: string) => never,
 ): TransformStream<Uint8Array, Uint8Array> {
-  const depth = new JsonDepth();
+  const whole = new JsonDepth();
+  const events = new EventDepth();
   let bytes = 0;
-  let lines = 0;
   return new TransformStream({
     transform(chunk: Uint8Array, controller) {
       bytes += chunk.byteLength;
-      if (streams) lines += lineEnds(chunk);
-      if (lines > max_messages * MOST_LINES) refuse('its answer has too many messages');
       if (bytes > max_bytes) refuse(`its answer is longer than ${max_bytes} bytes`);
-      if (depth.read(chunk) > MAX_JSON_DEPTH) refuse('its answer is nested too deeply');
+      const depth = streams ? events.read(chunk) : whole.read(chunk);
+      if (events.lines > max_messages * MOST_LINES) refuse('its answer has too many messages');
+      if (depth > MAX_JSON_DEPTH) refuse('its answer is nested too deeply');
       controller.enqueue(chunk);
     },
   });
 }
 
-/** Counts line ends; a two-byte one counts twice. */
-function lineEnds(chunk: Uint8Array): number {
-  let count = 0;
-  for (const byte of chunk) if (LINE_ENDS.includes(byte)) count += 1;
-  return count;
+const DATA = /^data(?::|$)/;
+
+/** Measures the data of an event stream: brackets in the rest of it, which no one parses, must not make up for those. */
+class EventDepth {
+  /** Those that have ended; a two-byte end counts twice. */
+  lines = 0;
+  readonly #depth = new JsonDepth();
+  /** The pieces of the current one. */
+  #line: Uint8Array[] = [];
+
+  /** @returns the maximum depth within the lines that end in this chunk */
+  read(chunk: Uint8Array): number {
+    let greatest = 0;
+    let begin = 0;
+    for (const [at, byte] of chunk.entries()) {
+      if (!LINE_ENDS.includes(byte)) continue;
+      this.#line.push(chunk.subarray(begin, at));
+      greatest = Math.max(greatest, this.#take(Buffer.concat(this.#line)));
+      this.#line = [];
+      begin = at + 1;
+    }
+    this.#line.push(chunk.subarray(begin));
+    return greatest;
+  }
+
+  #take(line: Buffer): number {
+    this.lines += 1;
+    // The mark of the byte order may precede the first one.
+    const field = line.subarray(0, 8).toString();
+    if (!DATA.test(this.lines === 1 ? field.replace('\uFEFF', '') : field)) return 0;
+    return this.#depth.read(Buffer.concat([line, Buffer.from('\n')]));
+  }
 }
