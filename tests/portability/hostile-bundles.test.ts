@@ -231,6 +231,19 @@ describe('a file that is no bundle', () => {
     expect(await counts()).toEqual(before);
   });
 
+  it.each([
+    ['{', 'body.new_company is not JSON'],
+    ['[[[[[]]]]]', 'body.new_company is nested too deeply'],
+  ])('is refused with what is wrong beside it: %s', async (new_company, error) => {
+    const answer = await request(app)
+      .post('/api/companies/import')
+      .set(cast.instance_admin.headers)
+      .field('new_company', new_company)
+      .attach('bundle', json({}), 'bundle.json');
+    expect([answer.status, answer.body]).toEqual([400, { error }]);
+    expect(await counts()).toEqual(before);
+  });
+
   it('passes where it is in order; markup in it is text', async () => {
     const name = '<script>alert(1)</script>';
     const answer = await request(app)

@@ -35,8 +35,8 @@ export async function readImport({
 /** A multipart body carries objects as text. */
 function fromText(value: unknown, field: string): unknown {
   if (typeof value !== 'string') return value;
+  if (isNestedDeeper(value, 4)) throw invalid(`body.${field} is nested too deeply`);
   try {
-    if (isNestedDeeper(value, 4)) throw invalid(`body.${field} is nested too deeply`);
     return JSON.parse(value);
   } catch {
     throw invalid(`body.${field} is not JSON`);
