@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { changesBetween } from './changes.ts';
@@ -45,4 +45,21 @@ it('shows both halves of a file that became a link', async () => {
   const { files } = await changesBetween(repository, from, to, new AbortController().signal);
   expect(files).toMatchObject([{ path: 'a', status: 'type_changed', patch_truncated: false }]);
   expect(files[0]!.patch).toBe('@@ -1 +0,0 @@\n-one\n@@ -0,0 +1 @@\n+b\n\\ No newline at end of file\n');
+});
+
+it('has a gigabyte of memory, for commits whose trees contain each other', async () => {
+  const [from, to] = [commit('echo one > a'), commit('echo two > a')];
+  const programs = mkdtempSync(path.join(tmpdir(), 'acp-git-'));
+  const { PATH } = process.env;
+  const seen = path.join(programs, 'limit');
+  const program = `#!/bin/sh\nulimit -d > ${seen}\nexec ${shell('command -v git')} "$@"\n`;
+  writeFileSync(path.join(programs, 'git'), program, { mode: 0o755 });
+  try {
+    process.env.PATH = `${programs}:${PATH}`;
+    await changesBetween(repository, from, to, new AbortController().signal);
+    expect(readFileSync(seen, 'utf8').trim()).toBe(String(1024 ** 2));
+  } finally {
+    process.env.PATH = PATH;
+    rmSync(programs, { recursive: true });
+  }
 });

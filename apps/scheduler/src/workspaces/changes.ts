@@ -16,6 +16,8 @@ const TIME_MS = 60_000;
 const MOST_PATHS = 100_000;
 /** Limit at which git's output is cut off. */
 const OUTPUT = 32 * 1024 * 1024;
+/** A few trees that contain each other are a thousand million files, all of which git would list in memory. */
+const MEMORY = 1024 ** 3;
 
 export interface Changes {
   files: ChangedFile[];
@@ -44,7 +46,14 @@ export async function changesBetween(
   if (from === to) return { files: [], file_count: 0, additions: 0, deletions: 0, truncated: false };
   const diff = async (args: string[], paths: string[] = []) => {
     const all = ['diff', ...options, ...args, from, to, '--', ...paths];
-    return git({ cwd: repository, args: all, signal, timeout_ms: TIME_MS, max_bytes: OUTPUT });
+    return git({
+      cwd: repository,
+      args: all,
+      signal,
+      timeout_ms: TIME_MS,
+      max_bytes: OUTPUT,
+      max_memory: MEMORY,
+    });
   };
   const listed = await diff(['--raw', '--numstat', '-z', '--abbrev=40']);
   const all = readList(listed.stdout);

@@ -30,6 +30,8 @@ export interface GitCall {
   max_bytes?: number;
   /** Largest file that git may write. */
   max_file?: number;
+  /** Memory of each of its processes, in bytes. Default: what unpacking may need. */
+  max_memory?: number;
   /** Removed from error messages. */
   secrets?: readonly string[];
 }
@@ -98,7 +100,7 @@ export async function git(call: GitCall): Promise<GitOutput> {
   const flags = settings.flatMap((setting) => ['-c', setting]);
   const limits = bubblewrapLimits({
     processes: PROCESSES,
-    data_bytes: MEMORY,
+    data_bytes: call.max_memory ?? MEMORY,
     ...(call.max_file === undefined ? {} : { file_bytes: call.max_file }),
   }).filter((word) => !word.startsWith('--nproc'));
   const [program = 'git', ...args] = [...limits, 'git', ...flags, ...call.args];
