@@ -1,6 +1,7 @@
 /** The contents of the cost and budget pages, and their forms. */
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createProject, createAgent, listBudgetIncidents, reportCost, systemActor } from '@acp/core';
+import { newId } from '@acp/kernel';
 import { type Database, schema, transaction } from '@acp/db';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
@@ -37,7 +38,7 @@ const spend = async (
   );
 const budget = { limit_usd: '1', window: 'month', warn_percent: '80', at_limit: 'pause', enabled: 'on' };
 const setBudget = async (values: Record<string, string> = {}) =>
-  Browser.of(app, cast.admin).post(at('budgets'), { ...budget, scope: 'company', ...values });
+  Browser.of(app, cast.admin).post(at('budgets'), { ...budget, ...values });
 const policies = async () =>
   database.db
     .select()
@@ -119,7 +120,7 @@ describe('the costs', () => {
 describe('a budget', () => {
   it('is set by an admin, shown with what is spent of it, changed and deleted', async () => {
     await spend(0.5);
-    const made = await setBudget({ scope: `agent:${cast.agent_id}` });
+    const made = await setBudget({ agent_id: cast.agent_id });
     expect(made.headers.location).toBe(`${at('budgets')}?done=created`);
     const admin = Browser.of(app, cast.admin);
     const list = (await admin.get(at('budgets'))).text;
@@ -140,7 +141,7 @@ describe('a budget', () => {
   });
 
   it('of an agent is a line of its page, with what it has spent', async () => {
-    await setBudget({ scope: `agent:${cast.agent_id}`, window: 'week', limit_usd: '2' });
+    await setBudget({ agent_id: cast.agent_id, window: 'week', limit_usd: '2' });
     await spend(1.7);
     const { text } = await Browser.of(app, cast.viewer).get(`/agents/${cast.agent_id}`);
     expect(plain(text)).toMatch(/Spent today \$1\.70 This month \$1\.70 Budget a week \$1\.70 of \$2\.00/);
@@ -152,8 +153,8 @@ describe('a budget', () => {
     ['limit_usd', { limit_usd: 'a lot' }],
     ['warn_percent', { warn_percent: '101' }],
     ['at_limit', { at_limit: 'explode' }],
-    ['scope', { scope: 'agent:00000000-0000-4000-8000-000000000000' }],
-    ['scope', { scope: 'planet' }],
+    ['agent_id', { agent_id: newId() }],
+    ['project_id', { agent_id: newId(), project_id: newId() }],
   ])('that is wrong in %s is refused beside it, and keeps what was typed', async (field, wrong) => {
     const refused = await setBudget({ window: 'week', ...wrong });
     expect(refused.status).toBe(400);

@@ -1,7 +1,8 @@
 /** Fields that choose out of a company's own: a list while there are some dozens, a name that is typed if there are more. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { type Database, schema, transaction } from '@acp/db';
+import { eq } from 'drizzle-orm';
 import { type Cast, createCast } from '../http/cast.ts';
 import { addNames } from '../http/many-names.ts';
 import { Browser, startPages } from '../http/pages.ts';
@@ -9,8 +10,12 @@ import { Browser, startPages } from '../http/pages.ts';
 let database: Database;
 let cast: Cast;
 let member: Browser;
+let admin: Browser;
 let company: string;
 let issue: string;
+/** An MCP server, and a channel. */
+let server: string;
+let channel: string;
 
 const director = systemActor('tests');
 const made = async (title: string) =>
@@ -23,8 +28,16 @@ beforeAll(async () => {
   ({ database } = pages);
   cast = await createCast(database);
   member = Browser.of(pages.app, cast.member);
+  admin = Browser.of(pages.app, cast.admin);
   company = `/companies/${cast.company_id}`;
   issue = `/issues/${(await made('Bind the books')).id}`;
+  const { company_id } = cast;
+  await database.db.insert(schema.secrets).values({ company_id, name: 'BOT', sealed: 'never opened' });
+  const bot = { name: 'bot', kind: 'telegram', bot_token: '${secret:BOT}' };
+  channel = `/channels/${(await admin.api('post', `/api${company}/channels`, bot)).body.id}`;
+  const tracker = { company_id, name: 'tracker', url: 'https://tracker.example/mcp' };
+  const [row] = await database.db.insert(schema.mcp_servers).values(tracker).returning();
+  server = `/mcp-servers/${row!.id}`;
 });
 
 const stored = async () => (await member.api('get', `/api${issue}`)).body as Record<string, unknown>;
@@ -42,6 +55,16 @@ const fieldIn = (text: string, id: string): string => {
   return text.slice(at, text.indexOf('</div>', at)).replaceAll(/\s+/g, ' ');
 };
 
+/** Pages of admins that choose an agent, and the fields. */
+const choosing = (): [path: string, field: string][] => [
+  [`${company}/chats`, 'agent_id'],
+  [`${company}/budgets`, 'agent_id'],
+  [`${company}/budgets`, 'project_id'],
+  [`${company}/knowledge/index`, 'agent_id'],
+  [`${company}/channels`, 'default_agent_id'],
+  [channel, 'default_agent_id'],
+];
+
 describe('a small company', () => {
   it('lists all there are', async () => {
     const page = await member.get(issue);
@@ -50,6 +73,11 @@ describe('a small company', () => {
     expect(page.text).not.toContain('data-choices=');
     for (const path of ['/issues', '/board', '/issues/new', '/projects', '/goals'])
       expect((await member.get(company + path)).text).not.toMatch(/<input[^>]* data-choices=/);
+    for (const [path, field] of choosing()) {
+      const { text } = await admin.get(path);
+      expect([path, fieldIn(text, field)]).toEqual([path, expect.stringMatching(/^<select/)]);
+    }
+    expect((await admin.get(server)).text).toMatch(/<input type="checkbox" name="agent_ids"/);
   });
 });
 
@@ -72,8 +100,8 @@ describe('a company with hundreds of agents and labels', () => {
     await addNames(database, cast.company_id, { agents: 60, projects: 60, goals: 60, labels: 60 });
     const sizes = async (): Promise<number[]> =>
       Promise.all(
-        pages().map(async (path) => {
-          const { status, text } = await member.get(path);
+        [...pages(), ...choosing().map(([path]) => path), server].map(async (path) => {
+          const { status, text } = await admin.get(path);
           expect(status).toBe(200);
           // Goals and projects are listed on their own pages; so much of them as there is.
           return text.replaceAll(/<ul class="tree">[\s\S]*<\/ul>|<tbody>[\s\S]*<\/tbody>/g, '').length;
@@ -116,6 +144,54 @@ describe('a company with hundreds of agents and labels', () => {
     await member.post(`${issue}/properties`, { project_id: '' });
     await member.post(`${issue}/properties`, { assignee_agent_id: 'Nobody' });
     expect(await stored()).toMatchObject({ assignee_agent_id: null, project_id: null });
+  });
+
+  it('takes the name of an agent wherever one is chosen', async () => {
+    const [first, second] = [await idOf('agents', 'Agent 123'), await idOf('agents', 'Agent 124')];
+    const save = async (path: string, form: Record<string, string | readonly string[]>) => {
+      const { status, text } = await admin.post(path, form);
+      expect([path, status, text.match(/class="[^"]*error[^>]*>([^<]*)/)?.[1]]).toEqual([
+        path,
+        303,
+        undefined,
+      ]);
+    };
+    await save(`${company}/chats`, { agent_id: 'agent 123' });
+    const { body: chats } = await admin.api('get', `/api${company}/chats`);
+    expect(chats).toMatchObject([{ agent_id: first }]);
+    const limits = { limit_usd: '5', window: 'month', warn_percent: '80', at_limit: 'pause', enabled: 'on' };
+    await save(`${company}/budgets`, { ...limits, agent_id: 'Agent 123', project_id: '' });
+    await save(`${company}/budgets`, { ...limits, agent_id: '', project_id: 'Project 45' });
+    await save(`${company}/budgets`, { ...limits, agent_id: '', project_id: '' });
+    const policies = await database.db
+      .select({ scope: schema.budget_policies.scope_type, id: schema.budget_policies.scope_id })
+      .from(schema.budget_policies)
+      .where(eq(schema.budget_policies.company_id, cast.company_id));
+    expect(new Map(policies.map(({ scope, id }) => [scope, id]))).toEqual(
+      new Map([
+        ['agent', first],
+        ['project', await idOf('projects', 'Project 45')],
+        ['company', cast.company_id],
+      ]),
+    );
+    await save(`${company}/knowledge/index/settings`, { agent_id: 'Agent 124', every_hours: '' });
+    expect(fieldIn((await admin.get(`${company}/knowledge/index`)).text, 'agent_id')).toContain(
+      '"Agent 124"',
+    );
+    await save(channel, { name: 'bot', bot_token: 'BOT', default_agent_id: 'Agent 124', groups: '' });
+    expect(fieldIn((await admin.get(channel)).text, 'default_agent_id')).toContain('"Agent 124"');
+    await save(channel, { name: 'bot', bot_token: 'BOT', default_agent_id: '', groups: '' });
+    expect((await admin.api('get', `/api${channel}`)).body).toMatchObject({ default_agent_id: null });
+    for (const named of [
+      ['', 'Agent 123'],
+      ['', first, 'Agent 124'],
+      ['', first, second, 'agent 123'],
+    ])
+      await save(`${server}/agents`, { all: '', agent_ids: named });
+    const { body: tracker } = await admin.api('get', `/api${server}`);
+    const having = (tracker as { agents: { agent_id: string }[] }).agents.map(({ agent_id }) => agent_id);
+    expect(having.toSorted()).toEqual([first, second].toSorted());
+    expect((await admin.get(server)).text.match(/checkbox" name="agent_ids"/g)).toHaveLength(2);
   });
 
   it('says that nothing is called that, names what is similar, keeps what was typed and changes nothing', async () => {

@@ -121,7 +121,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
   expect(tools).toContain('tracker__find');
   expect(tools).not.toContain('data-awaits');
   expect((await admin.post(`${own}/tools`, { all: '', tool: 'find' })).status).toBe(303);
-  expect((await admin.post(`${own}/agents`, { all: '', agent: cast.agent_id })).status).toBe(303);
+  expect((await admin.post(`${own}/agents`, { all: '', agent_ids: cast.agent_id })).status).toBe(303);
   // Saving unchanged values does not discard its tools.
   await admin.post(own, { ...form, headers, timeout_seconds: '25', refresh_interval_seconds: '900' });
   expect((await admin.api('get', `/api/mcp-servers/${id}`)).body).toMatchObject({
@@ -131,7 +131,7 @@ it('an admin adds a server, chooses its tools and agents, sees its health and ca
     timeout_seconds: 25,
     tool_count: 2,
   });
-  expect((await admin.post(`${own}/agents`, { all: '', agent: cast.other_agent_id })).text).toContain(
+  expect((await admin.post(`${own}/agents`, { all: '', agent_ids: cast.other_agent_id })).text).toContain(
     'Unknown agent.',
   );
   await admin.post(`${own}/tools`, { all: 'on' });
@@ -172,7 +172,7 @@ it('an admin chooses among tools and agents by their boxes alone, whatever the b
   await admin.post(`${own}/agents`, agents);
   expect(await now()).toMatchObject({ tools: null, agents: null });
   await admin.post(`${own}/tools`, { ...tools, tool: ['', 'find', 'count'] });
-  await admin.post(`${own}/agents`, { ...agents, agent: ['', cast.agent_id] });
+  await admin.post(`${own}/agents`, { ...agents, agent_ids: ['', cast.agent_id] });
   expect(await now()).toMatchObject({
     tools: ['find', 'count'],
     agents: [{ agent_id: cast.agent_id, tools: null }],

@@ -37,7 +37,6 @@ export type { ChannelRow } from './present.ts';
 export { buttonValue } from './press.ts';
 export { mayBringFiles, receive } from './receive.ts';
 export type { Received } from './receive.ts';
-export { agentsAtHand } from './threads.ts';
 export { deleteOldChannelTraffic } from './retention.ts';
 export { dueOutgoing, nextOutgoingIn, recordOutcome, recordPiece } from './sending.ts';
 export type { DueOutgoing } from './sending.ts';

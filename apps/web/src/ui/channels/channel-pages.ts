@@ -8,6 +8,7 @@ import {
   type ChannelPerson,
 } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -78,7 +79,7 @@ export function channelStatePart(channel: Channel): Html {
 }
 
 export interface ChannelChoices {
-  agents: readonly { id: string; name: string }[];
+  agents: Offer;
   /** Names of the company's secrets. */
   secrets: readonly string[];
 }
@@ -106,7 +107,7 @@ export function channelForm(
     <div class="row">
       !${input({ name: 'name', label: 'Name', required: true, value: form?.sent('name') ?? channel?.name ?? '', hint: 'Lower case letters, digits and dashes', error: errors.of('name') })}
       !${when(channel === null, () => select({ name: 'kind', label: 'App', value: kind, choices: channelKinds.map((value) => ({ value, label: kindNames[value] })), error: errors.of('kind') }))}
-      !${select({ name: 'default_agent_id', label: 'Who answers', value: form?.sent('default_agent_id') ?? channel?.default_agent_id ?? '', choices: [{ value: '', label: t`the agent each person chooses` }, ...agents.map(({ id, name }) => ({ value: id, label: name }))], error: errors.of('default_agent_id') })}
+      !${choice({ name: 'default_agent_id', label: 'Who answers', value: form?.sent('default_agent_id') ?? channel?.default_agent_id ?? '', offer: agents, fixed: [{ value: '', label: t`the agent each person chooses` }], error: errors.of('default_agent_id') })}
     </div>
     <div class="row">
       !${select({ name: 'bot_token', label: 'Secret with the bot token', required: true, value: form?.sent('bot_token') ?? nameOf(channel?.bot_token), choices: secretChoices(t`choose a secret`), error: errors.of('bot_token') })}

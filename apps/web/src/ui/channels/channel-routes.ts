@@ -1,6 +1,5 @@
 import { channelEndpoints as rows, channelKnowledge, endpoint, OneOf } from '@acp/contract';
 import {
-  agentsAtHand,
   findChannel,
   listChannelPeople,
   listChannels,
@@ -11,6 +10,7 @@ import {
 import { notFound } from '@acp/kernel';
 import { Type } from 'typebox';
 import { asShown } from '../kit/as-shown.ts';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
@@ -45,12 +45,16 @@ const done: Record<string, string> = texts({
 
 const MOST_SECRETS = 200;
 
-async function choicesOf({ tx, company_id }: UiContext): Promise<ChannelChoices> {
-  const [agents, secrets] = [
-    await agentsAtHand(tx, company_id),
-    await listSecrets(tx, company_id, { limit: MOST_SECRETS }),
-  ];
-  return { agents, secrets: secrets.items.map(({ name }) => name) };
+/** @param answering agents that its field shows now */
+async function choicesOf(
+  context: UiContext,
+  ...answering: readonly (string | null | undefined)[]
+): Promise<ChannelChoices> {
+  const secrets = await listSecrets(context.tx, context.company_id, { limit: MOST_SECRETS });
+  return {
+    agents: await offerOf(context, 'agent', ...answering),
+    secrets: secrets.items.map(({ name }) => name),
+  };
 }
 
 async function channelsPage(
@@ -61,7 +65,7 @@ async function channelsPage(
   const { tx, company_id, query } = context;
   const path = listPath(company_id);
   const { items, next_cursor } = await listChannels(tx, company_id, searchOf(query));
-  const choices = await choicesOf(context);
+  const choices = await choicesOf(context, form?.text('default_agent_id'));
   const list =
     items.length > 0
       ? html`<div class="card">
@@ -102,7 +106,8 @@ async function channelPage(
           No one is paired yet: people do so on their <a href="/profile/channels">profile</a>.
         </p>`;
   const typed = form?.are_changes || form?.has('bot_token') ? form : null;
-  const fields = channelForm(own, channel, await choicesOf(context), typed && error, typed);
+  const choices = await choicesOf(context, channel.default_agent_id, typed?.text('default_agent_id'));
+  const fields = channelForm(own, channel, choices, typed && error, typed);
   return companyPage(context, {
     title: channel.name,
     active: path,
@@ -124,7 +129,7 @@ function readChannel(form: FormValues) {
     name: form.sent('name')?.trim(),
     ...(bot_token !== undefined && { bot_token: secretNamed(bot_token.trim()) }),
     ...(app_token !== undefined && { app_token: secretNamed(app_token.trim()) }),
-    default_agent_id: form.cleared('default_agent_id'),
+    default_agent_id: form.chosen('default_agent_id'),
     ...(form.has('groups') && { groups: groupsIn(form) }),
   };
 }

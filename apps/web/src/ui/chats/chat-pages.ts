@@ -3,10 +3,11 @@ import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
 import { type FileLimits, limitsInWords, limitsOfAll } from '../kit/file-limits.ts';
 import { timeAgo } from '../kit/format.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
-import { avatar, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
+import { avatar, emptyState, formError, input, postButton } from '../kit/parts.ts';
 import { moreLink } from '../kit/table.ts';
 import { lastingAgents } from '../subagents/working-agents.ts';
 import { thread, type ThreadView } from './thread.ts';
@@ -23,9 +24,9 @@ interface ChatList {
 }
 
 export function chatsBody(
-  list: ChatList & { can_write: boolean; agent_id: string; error: string | null },
+  list: ChatList & { can_write: boolean; offer: Offer; agent_id: string; error: string | null },
 ): Html {
-  const { company_id, agents, can_write, query, chats, next_cursor, error, agent_id } = list;
+  const { company_id, agents, can_write, offer, query, chats, next_cursor, error, agent_id } = list;
   const path = `/companies/${company_id}/chats`;
   const shown =
     chats.length > 0
@@ -38,16 +39,17 @@ export function chatsBody(
             html`Choose an agent and say what you want. Only you can see your chats.`,
           ),
         );
-  return html`!${formError(error)} !${when(can_write, () => newChat(path, agents, agent_id))}
+  return html`!${formError(error)} !${when(can_write, () => newChat(path, offer, agents, agent_id))}
   !${searchedList(path, query, { items: chats, next_cursor }, shown, 1)}`;
 }
 
-function newChat(path: string, agents: readonly AgentOutline[], agent_id: string): Html {
-  const named = agents.filter(({ id, parent_agent_id: parent }) => id === agent_id && parent !== null);
-  const choices = [...named, ...lastingAgents(agents)].map(({ id, name }) => ({ value: id, label: name }));
-  if (choices.length === 0) return '';
+function newChat(path: string, offer: Offer, agents: readonly AgentOutline[], agent_id: string): Html {
+  const lasting = new Set([agent_id, ...lastingAgents(agents).map(({ id }) => id)]);
+  const listed = offer.listed.filter(({ id }) => lasting.has(id));
+  if (listed.length === 0 && offer.source === null) return '';
+  const value = agent_id || (offer.source === null ? listed[0]!.id : '');
   return html`<form class="card row" method="post" action="${path}">
-    !${select({ name: 'agent_id', label: 'Talk with', value: agent_id || (choices[0]?.value ?? ''), choices })}
+    !${choice({ name: 'agent_id', label: 'Talk with', required: true, value, offer: { ...offer, listed } })}
     <button>New chat</button>
   </form>`;
 }

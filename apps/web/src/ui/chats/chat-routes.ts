@@ -34,10 +34,12 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
   const found = await listChats(tx, user, company_id, searchOf(query));
   const agent_id = query.agent && isUuid(query.agent) ? query.agent : '';
   const { items: chats, next_cursor } = found;
+  const offer = await offerOf(context, 'agent', agent_id);
   const body = chatsBody({
     company_id,
     chats,
     agents,
+    offer,
     query,
     next_cursor,
     can_write: mayWrite(context),

@@ -1,17 +1,17 @@
 /** A company's compiled index: what agents read, what awaits promotion, and how it is compiled. */
 import type { CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
-import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, say, t } from '../kit/language.ts';
-import { emptyState, input, postButton, select, status } from '../kit/parts.ts';
+import { emptyState, input, postButton, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
 export interface IndexView {
   company_id: string;
   index: CompiledIndex;
-  agents: readonly AgentOutline[];
+  agents: Offer;
   is_admin: boolean;
 }
 
@@ -156,10 +156,9 @@ function statement({ text, sources }: CompiledStatement): Html {
 
 async function settingsForm({ company_id, index, agents }: IndexView): Promise<Html> {
   const { agent_id, every_hours: hours, next_at: next } = index.settings;
-  const choices = agents.map(({ id, name }) => ({ value: id, label: name }));
   const fields = html`<form method="post" action="${indexPath(company_id)}/settings">
     <div class="row">
-      !${select({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', choices: [{ value: '', label: t`nobody` }, ...choices] })}
+      !${choice({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', offer: agents, fixed: [{ value: '', label: t`nobody` }] })}
       !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
     </div>
     <button>Save</button>

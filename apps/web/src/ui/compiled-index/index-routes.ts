@@ -1,12 +1,12 @@
 import { ChooseDraft, compiledIndexEndpoints as rows } from '@acp/contract';
-import { discardIndex, listAgentOutlines, promoteIndex, readCompiledIndex } from '@acp/core';
+import { discardIndex, promoteIndex, readCompiledIndex } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
+import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { workingAgents } from '../subagents/working-agents.ts';
 import { indexBody, indexPart, indexPath, type IndexView } from './index-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -23,12 +23,13 @@ const done: Record<string, string> = texts({
   discard: 'The draft has been discarded.',
 });
 
-async function loadView({ tx, user, company_id }: CompanyContext): Promise<IndexView> {
-  const agents = await listAgentOutlines(tx, company_id);
+async function loadView(context: CompanyContext): Promise<IndexView> {
+  const { tx, user, company_id } = context;
+  const index = await readCompiledIndex(tx, user, company_id);
   return {
     company_id,
-    index: await readCompiledIndex(tx, user, company_id),
-    agents: workingAgents(agents),
+    index,
+    agents: await offerOf(context, 'agent', index.settings.agent_id),
     is_admin: roleIn(user, company_id) === 'admin',
   };
 }
@@ -62,7 +63,7 @@ export const compiledIndexUiRoutes: UiRoute[] = [
   }),
   action(`${path}/settings`, rows.configure, {
     read: ({ whole }) => ({
-      agent_id: whole.cleared('agent_id'),
+      agent_id: whole.chosen('agent_id'),
       every_hours: whole.number('every_hours') ?? null,
     }),
     edits: (c) => indexPage(c),

@@ -2,11 +2,12 @@
 import { type BudgetPolicy, budgetActions, budgetWindows } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { checkbox, type Choice, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
+import { checkbox, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
 import {
   actionNames,
@@ -74,14 +75,14 @@ interface Fields {
 }
 
 function fieldsOf(policy: BudgetPolicy | null, error: string | null, form: FormValues | null): Fields {
-  const names = ['scope', 'window', 'limit_usd', 'warn_percent', 'at_limit'];
+  const names = ['agent_id', 'project_id', 'window', 'limit_usd', 'warn_percent', 'at_limit'];
   const fresh = { window: 'month', limit_usd: '', warn_percent: 80, action: 'pause' } as const;
   const { action, ...rest } = policy ?? fresh;
   // A field named `action` would shadow the form's own `action` property in scripts.
   const values = { ...rest, at_limit: action };
   return {
     typed: (name) => (form?.has(name) ? form.text(name) : String(values[name])),
-    errors: new FieldErrors(error, names, { scope_: 'scope', 'body.action': 'at_limit' }),
+    errors: new FieldErrors(error, names, { scope_: 'agent_id', 'body.action': 'at_limit' }),
     enabled: form?.has('enabled') ? form.checked('enabled') : (policy?.enabled ?? true),
   };
 }
@@ -98,10 +99,10 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }
 
-/** @param scopes what can be limited: `company`, `agent:<id>`, `project:<id>` */
+/** @param offers what can be limited, besides the whole company */
 export function newBudgetForm(
   company_id: string,
-  scopes: readonly Choice[],
+  offers: { agents: Offer; projects: Offer },
   error: string | null,
   form: FormValues | null,
 ): Html {
@@ -109,7 +110,10 @@ export function newBudgetForm(
   return html`<form class="card" method="post" action="${budgetsPath(company_id)}">
     <h2>New budget</h2>
     !${formError(fields.errors.general)}
-    !${select({ name: 'scope', label: 'Bounds', value: form?.text('scope') ?? '', choices: scopes, error: fields.errors.of('scope') })}
+    <div class="row">
+      !${choice({ name: 'agent_id', label: 'Agent', value: form?.text('agent_id') ?? '', offer: offers.agents, fixed: [{ value: '', label: t`every agent` }], hint: 'Without an agent and a project it bounds the whole company', error: fields.errors.of('agent_id') })}
+      !${choice({ name: 'project_id', label: 'Project', value: form?.text('project_id') ?? '', offer: offers.projects, fixed: [{ value: '', label: t`every project` }], error: fields.errors.of('project_id') })}
+    </div>
     !${limitFields(fields)}
     <button>Create</button>
   </form>`;

@@ -1,19 +1,18 @@
-import { type BudgetIncident, budgetEndpoints as rows, budgetScopes } from '@acp/contract';
+import { type BudgetIncident, budgetEndpoints as rows } from '@acp/contract';
 import {
   type BudgetUsage,
   budgetUsage,
-  listAgentOutlines,
   listBudgetIncidents,
   listBudgetPolicies,
-  listProjects,
   presentIncident,
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
+import { offerOf } from '../kit/choice.ts';
 import { emptied, type FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { type Choice, formLink } from '../kit/parts.ts';
+import { formLink } from '../kit/parts.ts';
 import { pageOf, samePage } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { budgetBody, budgetPart, budgetsParts, type BudgetsView, newBudgetForm } from './budget-pages.ts';
@@ -44,17 +43,6 @@ async function loadBudgets(context: UiContext<'company'>): Promise<BudgetsView> 
   };
 }
 
-/** What can be limited; projects: the newest 200. */
-async function scopesOf({ tx, company_id }: UiContext): Promise<Choice[]> {
-  const agents = await listAgentOutlines(tx, company_id);
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
-  return [
-    { value: 'company', label: t`The whole company` },
-    ...agents.map(({ id, name }) => ({ value: `agent:${id}`, label: t`Agent ${name}` })),
-    ...projects.map(({ id, name }) => ({ value: `project:${id}`, label: t`Project ${name}` })),
-  ];
-}
-
 async function budgetsPage(
   context: UiContext<'company'>,
   error: string | null = null,
@@ -64,7 +52,11 @@ async function budgetsPage(
   const view = await loadBudgets(context);
   if (fragment && error === null) return budgetsParts(view);
   const here = budgetsPath(company_id);
-  const fresh = view.is_admin ? newBudgetForm(company_id, await scopesOf(context), error, form) : '';
+  const offers = {
+    agents: await offerOf(context, 'agent', form?.text('agent_id')),
+    projects: await offerOf(context, 'project', form?.text('project_id')),
+  };
+  const fresh = view.is_admin ? newBudgetForm(company_id, offers, error, form) : '';
   const body = html`<div
       class="stack"
       data-live="budget_incident runs"
@@ -73,7 +65,7 @@ async function budgetsPage(
       !${budgetsParts(view)}
     </div>
     !${fresh}`;
-  const actions = fresh ? formLink(t`New budget`, 'scope') : '';
+  const actions = fresh ? formLink(t`New budget`, 'agent_id') : '';
   return costsPage(context, { title: t`Budgets`, here, actions, body });
 }
 
@@ -148,11 +140,12 @@ const readLimits = (form: FormValues) => ({
   enabled: form.has('enabled') ? form.checked('enabled') : undefined,
 });
 
-/** `company`, `agent:<id>` or `project:<id>`. */
 function readScope(form: FormValues): { scope_type: string; scope_id: string | undefined } {
-  const [scope_type = '', scope_id] = form.text('scope').split(':');
-  if (!budgetScopes.some((known) => known === scope_type)) throw invalid('scope is none of these');
-  return { scope_type, scope_id };
+  const [agent_id, project_id] = [form.given('agent_id'), form.given('project_id')];
+  if (agent_id !== undefined && project_id !== undefined)
+    throw invalid(`project_id: ${t`A budget bounds an agent or a project, not both.`}`);
+  if (agent_id !== undefined) return { scope_type: 'agent', scope_id: agent_id };
+  return { scope_type: project_id === undefined ? 'company' : 'project', scope_id: project_id };
 }
 
 export const budgetRoutes: UiRoute[] = [

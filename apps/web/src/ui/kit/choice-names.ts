@@ -11,7 +11,15 @@ import type { UiContext } from './ui-routes.ts';
 
 /** Of forms that are posted. */
 const posted = {
-  agent: ['agent_id', 'agent_ids', 'assignee_agent_id', 'lead_agent_id', 'owner_agent_id', 'reports_to'],
+  agent: [
+    'agent_id',
+    'agent_ids',
+    'assignee_agent_id',
+    'default_agent_id',
+    'lead_agent_id',
+    'owner_agent_id',
+    'reports_to',
+  ],
   project: ['project_id'],
   goal: ['goal_id', 'parent_goal_id'],
   label: ['label_id', 'add_label', 'remove_label'],

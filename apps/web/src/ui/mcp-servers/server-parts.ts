@@ -1,6 +1,6 @@
 import type { McpServer, McpServerCall, McpServerTool } from '@acp/contract';
-import type { AgentOutline } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
+import { choice, type Offer } from '../kit/choice.ts';
 import { LIST } from '../kit/form-fields.ts';
 import { count, timeAgo } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
@@ -157,21 +157,20 @@ function toolsForm(
 }
 
 /** Chooses which agents may use the server. */
-export function agentsForm(
-  { id, agents: access }: McpServer,
-  agents: readonly AgentOutline[],
-): Promise<Html> {
+export function agentsForm({ id, agents: access }: McpServer, offer: Offer): Promise<Html> {
+  const { listed, source } = offer;
   const has = new Set(access?.map(({ agent_id }) => agent_id));
-  const list = each(agents, ({ id: value, name }) =>
-    tick({ name: 'agent', value, label: name, checked: has.has(value) }),
+  const list = each(listed, ({ id: value, name }) =>
+    tick({ name: 'agent_ids', value, label: name, checked: has.has(value) }),
   );
+  const another = when(source, () => choice({ name: 'agent_ids', label: 'Another agent', value: '', offer }));
   return asShown(
     html`<form class="card" method="post" action="/mcp-servers/${id}/agents">
       <h2>Agents</h2>
       !${checkbox({ name: 'all', label: 'Every agent of the company', checked: access === null })}
       <fieldset>
         <legend>Or only these</legend>
-        !${twin('agent')}!${folded(agents.length, html`${count(agents.length)} agents`, list)}
+        !${twin('agent_ids')}!${folded(listed.length, html`${count(listed.length)} agents`, list)}!${another}
       </fieldset>
       <button>Save</button>
     </form>`,

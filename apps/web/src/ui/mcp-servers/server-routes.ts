@@ -1,6 +1,5 @@
 import { mcpServerEndpoints as rows } from '@acp/contract';
 import {
-  listAgentOutlines,
   listedMcpTools,
   listMcpCalls,
   listMcpServers,
@@ -9,6 +8,7 @@ import {
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
+import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -71,7 +71,8 @@ async function serverPage(
   const server = presentMcpServer(subject);
   const own = `/mcp-servers/${server.id}`;
   const tools = await toolsPart(server, await listedMcpTools(tx, subject), tried);
-  const agents = await listAgentOutlines(tx, company_id);
+  const having = server.agents?.map(({ agent_id }) => agent_id) ?? [];
+  const agents = await offerOf(context, 'agent', ...having);
   const path = serversPath(company_id);
   const about = { path: own, server, error, form };
   const offers = offeredMcpCommands(context.services.mcp_servers.commands);
@@ -217,11 +218,9 @@ export const mcpServerRoutes: UiRoute[] = [
     // An agent's own list of tools is kept: the form only covers the agents.
     read: (form, { subject }) => {
       const known = new Map(subject.agents.map(({ agent_id, tools }) => [agent_id, tools]));
-      const agents = chosen(form, 'agent')?.map((agent_id) => ({
-        agent_id,
-        tools: known.get(agent_id) ?? null,
-      }));
-      return { agents: agents ?? null };
+      const ids = chosen(form, 'agent_ids');
+      const agents = [...new Set(ids)].map((agent_id) => ({ agent_id, tools: known.get(agent_id) ?? null }));
+      return { agents: ids && agents };
     },
     edits,
     next: saved,
