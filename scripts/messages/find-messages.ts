@@ -54,7 +54,7 @@ const REFUSALS = {
   calls: ['conflict', 'forbidden', 'rateLimited', 'unauthenticated', 'unavailable'],
 };
 
-/** Sentences of alerts and mails, by the tag `said`, and those that are stored for pages, by `stated`. */
+/** Sentences of alerts, mails and refusals with values, by the tag `said`, and those that are stored for pages, by `stated`. */
 const SENTENCES = ['packages/core/src', 'packages/adapters/src', 'apps/scheduler/src'];
 
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];

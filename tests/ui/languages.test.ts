@@ -144,6 +144,21 @@ it('says why a sign-in was refused', async () => {
   expect(text).toContain('⟦wrong e-mail or password⟧');
 });
 
+it('says why a request was refused, also with values in it: on the page, and beside the field', async () => {
+  const { issueId, routineId } = stage;
+  const eo = { 'Accept-Language': 'eo' };
+  await pages.database.pool.query(`update routines set status = 'paused' where id = $1`, [routineId]);
+  const paused = await admin.post(`/routines/${routineId}/fire`, {}, eo);
+  expect(paused.text).toContain('⟦the routine is ⟦paused⟧⟧');
+  const label = { name: 'Twice', color: '#112233' };
+  expect((await admin.post(`/issues/${issueId}/labels`, label, eo)).status).toBe(303);
+  const twice = await admin.post(`/issues/${issueId}/labels`, label, eo);
+  expect(twice.text).toContain('⟦label Twice already exists⟧');
+  // The API is in English.
+  const told = await admin.api('post', `/api/routines/${routineId}/fire`);
+  expect(told.body).toEqual({ error: 'the routine is paused' });
+});
+
 it('says the sentences of the service that it has stored: why a run failed, an agent is paused, a webhook is off', async () => {
   const { agentId, runId, webhookId } = stage;
   const { pool } = pages.database;

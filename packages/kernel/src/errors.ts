@@ -2,6 +2,8 @@
  * The one error class that crosses layers. Every door (HTTP, action verbs, MCP …) maps the closed list of kinds
  * once; anything that is not a ServiceError is a defect or a lost dependency, and its message is never shown.
  */
+import { inWords, type Said } from './said.ts';
+
 export const errorKinds = [
   'invalid',
   'unauthenticated',
@@ -43,14 +45,17 @@ interface ServiceErrorOptions {
 
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
+  /** The message with its values apart, for pages in another language; null if nobody has marked it as a sentence. */
+  readonly said: Said | null;
   readonly extra?: Record<string, unknown>;
   readonly retry_after_sec?: number;
   readonly allow?: readonly string[];
 
-  constructor(kind: ErrorKind, message: string, options: ServiceErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(kind: ErrorKind, message: string | Said, options: ServiceErrorOptions = {}) {
+    super(inWords(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ServiceError';
     this.kind = kind;
+    this.said = typeof message === 'string' ? null : message;
     this.extra = options.extra;
     this.retry_after_sec = options.retry_after_sec;
     this.allow = options.allow;
@@ -70,7 +75,8 @@ export const forbidden = (message = 'forbidden') => new ServiceError('forbidden'
 
 export const unauthenticated = (message = 'unauthenticated') => new ServiceError('unauthenticated', message);
 
-export const conflict = (message: string, extra?: Extra) => new ServiceError('conflict', message, { extra });
+export const conflict = (message: string | Said, extra?: Extra) =>
+  new ServiceError('conflict', message, { extra });
 
 export const invalid = (message: string, extra?: Extra) => new ServiceError('invalid', message, { extra });
 

@@ -19,7 +19,10 @@ const [open, close] = ['['.repeat(50), ']'.repeat(50)];
 it.each([
   ['a comment', `data: ${open}\n: ${close}\ndata: ${open}${close}${close}\n\n`],
   ['another field', `data: ${open}\r\nevent: ${close}\r\ndata: ${open}${close}${close}\r\n\r\n`],
-  ['a field that is called almost alike', `data: ${open}\ndatas: ${close}\ndata: ${open}${close}${close}\n\n`],
+  [
+    'a field that is called almost alike',
+    `data: ${open}\ndatas: ${close}\ndata: ${open}${close}${close}\n\n`,
+  ],
   ['a mark of the byte order', `data: ${open}\n\uFEFFdata: ${close}\ndata: ${open}${close}${close}\n\n`],
   ['nothing, after such a mark', `\uFEFFdata: ${open}\ndata: ${open}${close}${close}\n\n`],
   ['nothing', `data:${open}\rdata:${open}${close}${close}\r\r`],

@@ -1,6 +1,6 @@
 import { type Actor, type AgentFile, type FsSkill, requirePermission } from '@acp/contract';
 import { type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
-import { conflict, decodeCursor, encodeCursor, notFound } from '@acp/kernel';
+import { conflict, decodeCursor, encodeCursor, notFound, said } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { type AgentRow, assertMayTeach } from '../agents/index.ts';
@@ -157,7 +157,7 @@ async function put(
   await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
   await keepStorageKeys(tx, [storage_key]);
   const { taken, blocked, count } = await readNeighbours(tx, agent, what);
-  if (blocked !== null) throw conflict(`${blocked} is a file: a path cannot be both a file and a folder`);
+  if (blocked !== null) throw conflict(said`${blocked} is a file: a path cannot be both a file and a folder`);
   if (taken && fresh) throw conflict('a skill already has this slug');
   if (!taken && count >= MOST[what.kind])
     throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);

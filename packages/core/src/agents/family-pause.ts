@@ -1,6 +1,6 @@
 /** Sub-agents do not continue while the agent that spawned them is paused. */
 import { type Tx, schema } from '@acp/db';
-import { conflict, stated } from '@acp/kernel';
+import { conflict, said, saidText, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
@@ -76,5 +76,5 @@ export async function assertMayWake(tx: Tx, agent: AgentRow): Promise<void> {
     .from(agents)
     .where(and(inArray(agents.id, ancestor_ids), eq(agents.status, 'paused')))
     .limit(1);
-  if (paused[0] !== undefined) throw conflict(`${REASON}: ${paused[0].name}`);
+  if (paused[0] !== undefined) throw conflict(said`${saidText(REASON)}: ${paused[0].name}`);
 }

@@ -1,6 +1,6 @@
 import { type Actor, agentPermissionDefaults, type AgentPermission, permits } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
-import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound, said } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { below, lockFamily } from './family-pause.ts';
@@ -74,7 +74,7 @@ async function assertNotAboveParent(
     .from(agents)
     .where(eq(agents.id, agent.parent_agent_id));
   const above = keys.find((key) => input[key] === true && parent && !permits(parent.permissions, key));
-  if (above !== undefined) throw conflict(`the agent that spawned it has no permission ${above}`);
+  if (above !== undefined) throw conflict(said`the agent that spawned it has no permission ${above}`);
 }
 
 /** Sub-agents lose whatever permissions their agent loses. */

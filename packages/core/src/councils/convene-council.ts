@@ -6,7 +6,7 @@ import {
   DEFAULT_COUNCIL_ROUNDS,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden, newId, notFound } from '@acp/kernel';
+import { conflict, forbidden, newId, notFound, said, saidValue } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, assertCauseDepth, causeDepth, recordChanges } from '../activity/index.ts';
 import { type Hold, reserveAhead } from '../budgets/index.ts';
@@ -37,7 +37,8 @@ export async function conveneCouncil(
   issue: IssueRow,
   input: ConveneCouncil = {},
 ): Promise<CouncilSession> {
-  if (['done', 'cancelled'].includes(issue.status)) throw conflict(`${issue.identifier} is ${issue.status}`);
+  if (['done', 'cancelled'].includes(issue.status))
+    throw conflict(said`${issue.identifier} is ${saidValue(issue.status)}`);
   const depth = await depthOf(tx, actor);
   const question = input.question ?? QUESTION;
   const { agent_ids } = input;

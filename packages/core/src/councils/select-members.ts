@@ -1,6 +1,6 @@
 import { adapterTraits, type AgentRole } from '@acp/contract';
 import { type Tx, wakeableAgentStatuses } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, invalid, notFound, said } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { isWakeable } from '../agents/index.ts';
 import type { IssueRow } from '../issues/index.ts';
@@ -65,7 +65,7 @@ async function namedMembers(tx: Tx, company_id: string, agent_ids: readonly stri
   );
   if (found.length < new Set(agent_ids).size) throw notFound('there is no such agent');
   const ended = found.find(({ status }) => status === 'terminated');
-  if (ended !== undefined) throw conflict(`agent ${ended.name} is terminated`);
+  if (ended !== undefined) throw conflict(said`agent ${ended.name} is terminated`);
   const mute = found.find((each) => !deliberates(each));
   if (mute !== undefined) throw invalid(`agents with the adapter ${mute.adapter_type} cannot deliberate`);
   return found;

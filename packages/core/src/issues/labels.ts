@@ -1,6 +1,6 @@
 import type { Actor, Label } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, isUuid, notFound } from '@acp/kernel';
+import { conflict, isUuid, notFound, said } from '@acp/kernel';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -76,7 +76,7 @@ export async function createLabel(
     .values({ company_id: companyId, name, color: input.color ?? null })
     .onConflictDoNothing()
     .returning();
-  if (!label) throw conflict(`label ${name} already exists`);
+  if (!label) throw conflict(said`label ${name} already exists`);
   await recordLabel(tx, actor, label, 'label.created');
   return presentLabel(label);
 }

@@ -1,6 +1,6 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, said, saidValue } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { basename } from 'node:path';
 import { isHolding, noteReleased, noteTaken } from './names.ts';
@@ -30,7 +30,8 @@ export function assertAllowlisted(binary_path: string, allowlist: readonly strin
 export function assertMayStart({ enabled, state, wanted }: PluginRow, how: 'start' | 'restart'): void {
   if (!enabled) throw conflict('plugin is disabled');
   if (how === 'restart') {
-    if (state !== 'running' && state !== 'errored') throw conflict(`plugin is ${state}: start it`);
+    if (state !== 'running' && state !== 'errored')
+      throw conflict(said`plugin is ${saidValue(state)}: start it`);
     return;
   }
   if (state === 'errored') throw conflict('plugin is errored: restart it');

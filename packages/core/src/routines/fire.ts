@@ -1,7 +1,7 @@
 /** Fires a routine once: its concurrency policy decides what happens (decisions 3, Routines). */
 import type { Actor, FiredRoutine, Issue, OutsideActor, RoutineSource } from '@acp/contract';
 import { asServiceError, savepoint, type Tx, terminalIssueStatuses } from '@acp/db';
-import { conflict, newId, notFound } from '@acp/kernel';
+import { conflict, newId, notFound, said, saidValue } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type Change, outsideActor, recordChanges } from '../activity/index.ts';
 import { writeComment } from '../comments/index.ts';
@@ -39,7 +39,8 @@ export async function fireRoutine(
   const locked = await lockRoutine(tx, subject.id);
   if (!locked) throw notFound();
   assertMayHaveDone(actor, locked.routine);
-  if (locked.routine.status !== 'active') throw conflict(`the routine is ${locked.routine.status}`);
+  if (locked.routine.status !== 'active')
+    throw conflict(said`the routine is ${saidValue(locked.routine.status)}`);
   const source = actor.kind === 'agent' ? 'agent' : 'manual';
   const fire: Fire = { source, payload: input.payload ?? null };
   const { run, identifier } = await fireLocked(tx, actor, locked, fire);

@@ -16,7 +16,7 @@ import {
   schema,
   type Tx,
 } from '@acp/db';
-import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
+import { conflict, forbidden, isUuid, notFound, said } from '@acp/kernel';
 import { and, eq, or, sql } from 'drizzle-orm';
 import { actorId, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -79,7 +79,7 @@ export async function createView(
   const mine = and(eq(saved_views.company_id, company_id), eq(saved_views.owner_id, owner_id));
   await lockByName(tx, `views of ${owner_id} in ${company_id}`);
   if ((await tx.$count(saved_views, mine)) >= MOST_VIEWS)
-    throw conflict(`there are already ${MOST_VIEWS} views`);
+    throw conflict(said`there are already ${MOST_VIEWS} views`);
   await assertRoom(tx, 'saved_views', company_id);
   const values = { company_id, owner_id, name: name.trim(), layout, filter, shared };
   const row = await uniquelyNamed(async () => (await tx.insert(saved_views).values(values).returning())[0]!);

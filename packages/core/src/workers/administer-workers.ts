@@ -18,7 +18,7 @@ import {
   signal,
   type Tx,
 } from '@acp/db';
-import { conflict, isUuid, notFound } from '@acp/kernel';
+import { conflict, isUuid, notFound, said, saidValue } from '@acp/kernel';
 import { and, eq, inArray, not, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct, systemActor } from '../activity/index.ts';
 import { newKeyMaterial } from '../agents/index.ts';
@@ -97,7 +97,7 @@ export async function moveWorker(
   const { from, to } = moves[move];
   const before = await lock(tx, worker_id);
   if (!from.some((status) => status === before.worker.status))
-    throw conflict(`worker is ${before.worker.status}`);
+    throw conflict(said`worker is ${saidValue(before.worker.status)}`);
   // Whoever enables a key again answers for it, if anyone does.
   const taken =
     move === 'enable' && before.worker.created_by_user_id !== null

@@ -6,7 +6,7 @@ import type {
   UpdateReviewComment,
 } from '@acp/contract';
 import { byCreation, oldestFirst, type Page, schema, type Tx } from '@acp/db';
-import { conflict, forbidden, isUuid, notFound } from '@acp/kernel';
+import { conflict, forbidden, isUuid, notFound, said } from '@acp/kernel';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { isCompanyAdmin } from '../agents/index.ts';
@@ -72,7 +72,7 @@ export async function createReviewComment(
     .select({ count: count() })
     .from(review_comments)
     .where(eq(review_comments.issue_id, issue.id));
-  if ((total?.count ?? 0) >= MOST) throw conflict(`an issue has no more than ${MOST} comments on lines`);
+  if ((total?.count ?? 0) >= MOST) throw conflict(said`an issue has no more than ${MOST} comments on lines`);
   const { user_id, agent_id } = actorColumns(actor);
   const [row] = await tx
     .insert(review_comments)

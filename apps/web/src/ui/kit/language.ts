@@ -5,7 +5,7 @@
  * else the page depends on for its reader: the time zone, and what is unfolded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { written } from '@acp/kernel';
+import { inWords, type Said as Sayable, written } from '@acp/kernel';
 import type { Catalogue, Sentence } from './catalogue.ts';
 
 interface Habits {
@@ -17,6 +17,8 @@ interface Habits {
 interface Reader extends Habits {
   /** Null: English. */
   catalogue: Catalogue | null;
+  /** Why the request was refused. */
+  refusal?: Sayable;
 }
 
 const reader = new AsyncLocalStorage<Reader>();
@@ -68,9 +70,19 @@ export function plural(number: number, one: string, other: string, ...values: re
   return filled(form.replace('#', written(number, currentLocale())), values);
 }
 
+/** Has `say` translate the message of a refusal with values in it, which pages pass on as the API words it. */
+export function heedRefusal(refusal: Sayable): void {
+  const store = reader.getStore();
+  if (store) store.refusal = refusal;
+}
+
 /** Translates a text that was written elsewhere, when the kit renders it: `label: '…'` of a field or a column. */
 export function say(text: string): string {
-  return currentCatalogue()?.find(text) ?? text;
+  const { catalogue = null, refusal } = reader.getStore() ?? {};
+  if (catalogue === null) return text;
+  if (refusal && inWords(refusal) === text)
+    return inWords(refusal, (part, context) => catalogue.find(part, context));
+  return catalogue.find(text);
 }
 
 /** Constants shown to people, such as names by value: each is translated when read, in the current language. */

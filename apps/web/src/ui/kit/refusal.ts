@@ -10,7 +10,7 @@ import { withLabel } from './field-errors.ts';
 import { type ReadForm, readForms } from './form-fields.ts';
 import { giveBack } from './give-back.ts';
 import { html, type Html } from './html.ts';
-import { t } from './language.ts';
+import { heedRefusal, t } from './language.ts';
 import { formError } from './parts.ts';
 import { readUnsent } from './refused-request.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
@@ -74,6 +74,7 @@ function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
 /** The error as it may be shown to the user; a defect is logged and reveals nothing. */
 export function userFacingError(error: unknown, { method, path }: Request, logger: Logger): Refusal {
   const known = publicError(error);
+  if (known?.said) heedRefusal(known.said);
   if (known) return refusalOf(known);
   logger.error('a page failed', { method, path, error });
   return { status: 500, message: t`internal error` };
