@@ -105,6 +105,19 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('says that the session has ended to whoever sends something, and nothing else of it', async () => {
+    const page = await openChat();
+    const faults = complaints.length;
+    await context.clearCookies();
+    await say(page, 'Half a thought');
+    await page.waitForSelector('.offline:has-text("You are signed out")');
+    expect(await page.inputValue('[data-composer] textarea')).toBe('Half a thought');
+    expect(await page.locator('[data-error]').isVisible()).toBe(false);
+    await context.request.post('/login', { form: account });
+    await page.close();
+    complaints.splice(faults);
+  });
+
   it('goes on when Escape closes the palette that was opened over it', async () => {
     const rest = Promise.withResolvers<void>();
     model.setScript(() => ({ chunks: ['Some ', 'words'], chunk_delay_ms: 200, until: rest.promise }));

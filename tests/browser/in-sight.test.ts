@@ -246,6 +246,14 @@ inBrowser(`in sight${without}`, () => {
     expect((await saved).suggestedFilename()).toMatch(/\.json$/);
     await other.waitForSelector('[data-download] button:enabled:not([aria-busy])');
     await other.waitForSelector('[data-toast]:has-text(".json")');
+    const toasts = other.locator('[data-toast]');
+    await other.click('[data-close-toast]');
+    const cookies = await other.context().cookies();
+    await other.context().clearCookies();
+    await other.click('[data-download] button');
+    await other.waitForSelector('.offline:has-text("You are signed out")');
+    expect(await toasts.count()).toBe(0);
+    await other.context().addCookies(cookies);
 
     const bundle = { name: 'team.json', mimeType: 'application/json', buffer: Buffer.from('{}') };
     await other.setInputFiles('[data-preview] input[type=file]', [bundle]);

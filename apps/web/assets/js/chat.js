@@ -177,12 +177,14 @@ class Chat {
   async #post(path, values) {
     this.#tell('');
     const form = values instanceof FormData;
-    const response = await fetch(path, {
+    const response = await askServer(path, {
       method: 'POST',
       headers: { accept: 'application/json', ...(form ? {} : { 'content-type': 'application/json' }) },
       body: form ? values : JSON.stringify(values),
     }).catch(() => null);
     if (response?.ok) return true;
+    // The bar says that nobody is signed in any more.
+    if (response?.status === 401) return false;
     const { error = t`it could not be sent: try again` } = (await response?.json().catch(() => null)) ?? {};
     this.#tell(error);
     return false;

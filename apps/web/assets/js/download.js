@@ -1,5 +1,6 @@
 // Forms whose answer is saved as a file: their button is busy until it is there. Without script the browser saves it, and says nothing
 // meanwhile. The service bounds the size of such a file by what it takes as an upload.
+import { askServer } from './connection.js';
 import { busy, toast } from './feedback.js';
 import { t } from './texts.js';
 
@@ -19,7 +20,11 @@ export function startDownloads() {
 }
 
 async function download(form) {
-  const answer = await fetch(`${form.action}?${new URLSearchParams(new FormData(form))}`).catch(() => null);
+  const answer = await askServer(`${form.action}?${new URLSearchParams(new FormData(form))}`).catch(
+    () => null,
+  );
+  // The bar says that nobody is signed in any more.
+  if (answer?.status === 401) return;
   const told = answer?.ok ? null : await answer?.json().catch(() => null);
   const file = answer?.ok ? await answer.blob().catch(() => null) : null;
   if (file === null) throw new Error(told?.error ?? t`The file could not be fetched: try again.`);
