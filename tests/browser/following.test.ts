@@ -122,6 +122,7 @@ inBrowser(`an open page${without}`, () => {
     await post(`/api/companies/${cast.company_id}/issues`, { title: 'Made meanwhile' });
     stream!.response.write('id: 1000500\nevent: reset\ndata: {}\n\n');
     await page.waitForSelector('tbody tr:has-text("Made meanwhile")');
+    expect(await page.locator('[data-new-issues]').isVisible()).toBe(false);
   });
 
   it('shows what was chosen in a row of the list as soon as the service answers again', async () => {
@@ -179,5 +180,6 @@ inBrowser(`an open page${without}`, () => {
     );
     await form.locator('button[value=preview]').click();
     await page.waitForSelector(`${outcome}:has-text("The service could not be reached")`);
+    expect(await page.textContent(outcome)).not.toContain('null');
   });
 });

@@ -2,13 +2,14 @@
 import { type BudgetPolicy, budgetActions, budgetWindows } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
-import { choice, type Offer } from '../kit/choice.ts';
+import { choice, offerOf } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { checkbox, emptyState, formError, input, postButton, select } from '../kit/parts.ts';
 import { type Column, moreLink, table } from '../kit/table.ts';
+import type { UiContext } from '../kit/ui-routes.ts';
 import {
   actionNames,
   budgetName,
@@ -99,20 +100,20 @@ function limitFields({ typed, errors, enabled }: Fields): Html {
     !${checkbox({ name: 'enabled', label: 'Switched on', checked: enabled })}`;
 }
 
-/** @param offers what can be limited, besides the whole company */
-export function newBudgetForm(
-  company_id: string,
-  offers: { agents: Offer; projects: Offer },
+export async function newBudgetForm(
+  context: UiContext,
   error: string | null,
   form: FormValues | null,
-): Html {
+): Promise<Html> {
+  const agents = await offerOf(context, 'agent', form?.text('agent_id'));
+  const projects = await offerOf(context, 'project', form?.text('project_id'));
   const fields = fieldsOf(null, error, form);
-  return html`<form class="card" method="post" action="${budgetsPath(company_id)}">
+  return html`<form class="card" method="post" action="${budgetsPath(context.company_id)}">
     <h2>New budget</h2>
     !${formError(fields.errors.general)}
     <div class="row">
-      !${choice({ name: 'agent_id', label: 'Agent', value: form?.text('agent_id') ?? '', offer: offers.agents, fixed: [{ value: '', label: t`every agent` }], hint: 'Without an agent and a project it bounds the whole company', error: fields.errors.of('agent_id') })}
-      !${choice({ name: 'project_id', label: 'Project', value: form?.text('project_id') ?? '', offer: offers.projects, fixed: [{ value: '', label: t`every project` }], error: fields.errors.of('project_id') })}
+      !${choice({ name: 'agent_id', label: 'Agent', value: form?.text('agent_id') ?? '', offer: agents, fixed: [{ value: '', label: t`every agent` }], hint: 'Without an agent and a project it bounds the whole company', error: fields.errors.of('agent_id') })}
+      !${choice({ name: 'project_id', label: 'Project', value: form?.text('project_id') ?? '', offer: projects, fixed: [{ value: '', label: t`every project` }], error: fields.errors.of('project_id') })}
     </div>
     !${limitFields(fields)}
     <button>Create</button>

@@ -8,7 +8,6 @@ import {
 } from '@acp/core';
 import { invalid, notFound } from '@acp/kernel';
 import { roleIn } from '../../http/roles.ts';
-import { offerOf } from '../kit/choice.ts';
 import { emptied, type FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -52,11 +51,7 @@ async function budgetsPage(
   const view = await loadBudgets(context);
   if (fragment && error === null) return budgetsParts(view);
   const here = budgetsPath(company_id);
-  const offers = {
-    agents: await offerOf(context, 'agent', form?.text('agent_id')),
-    projects: await offerOf(context, 'project', form?.text('project_id')),
-  };
-  const fresh = view.is_admin ? newBudgetForm(company_id, offers, error, form) : '';
+  const fresh = view.is_admin ? await newBudgetForm(context, error, form) : '';
   const body = html`<div
       class="stack"
       data-live="budget_incident runs"
