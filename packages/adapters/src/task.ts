@@ -55,6 +55,11 @@ export interface ProgramSpec {
   home_identity?: string;
   /** Called before every start; throws if the home's path now leads to another folder. */
   checkHome?: () => Promise<void>;
+  /**
+   * Called with every start: `kill` ends the program at once for a reason, and resolves when nothing of it is left. Returns what is
+   * called after its end.
+   */
+  watch?: (kill: (reason: string) => Promise<void>) => () => void;
   /** The program's complete environment; SERVICE_RUN_ID in it marks every process that descends from it. */
   env: Record<string, string>;
   /**

@@ -59,6 +59,7 @@ export function containerCall(run: ContainerRun): ProgramCall {
     env,
     stdin: run.stdin,
     run_id,
+    ...(program.watch && { watch: program.watch }),
     cleanUp: async () => {
       await removeContainer(container, name);
       await way?.close();

@@ -24,6 +24,7 @@ export function programCall(program: ProgramSpec, command: readonly string[], st
     env: sandbox === undefined ? { ...program.own_env, ...program.env } : program.env,
     stdin,
     run_id,
+    ...(program.watch && { watch: program.watch }),
   };
   return sandbox === undefined ? onThisMachine : sandboxCall(onThisMachine, program, sandbox);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '@acp/kernel';
+import { markedProcesses } from './marked.ts';
 import { runProgram } from './run-program.ts';
 
 const start = (script: string) => {
@@ -25,5 +26,37 @@ describe('a program that never stops talking', () => {
     const { value } = await lines.next();
     expect(performance.now() - begin).toBeGreaterThan(1900);
     expect(value).toMatchObject({ code: 0, stderr: expect.stringMatching(/^x+the end\n$/) });
+  });
+});
+
+describe('a program that is killed for a reason', () => {
+  it('gets no time for a farewell, leaves nothing, and its end says why, whether or not anyone reads it', async () => {
+    const run_id = newId();
+    let over = false;
+    const killed = Promise.withResolvers<void>();
+    const lines = runProgram(
+      {
+        command: ['/bin/sh', '-c', 'trap "" TERM; sleep 1000 & echo begun; sleep 1000; echo bye'],
+        cwd: '/',
+        env: { PATH: process.env.PATH ?? '', SERVICE_RUN_ID: run_id },
+        stdin: '',
+        run_id,
+        watch: (kill) => {
+          void kill('it is too loud').then(killed.resolve, killed.reject);
+          return () => (over = true);
+        },
+      },
+      AbortSignal.timeout(60_000),
+    );
+    const first = lines.next();
+    await killed.promise;
+    expect((await markedProcesses()).filter((each) => each.run_id === run_id)).toEqual([]);
+    let next = await first;
+    while (next.done !== true) {
+      expect(next.value).toBe('begun');
+      next = await lines.next();
+    }
+    expect(next.value).toMatchObject({ code: null, signal: 'SIGKILL', too_much: 'it is too loud' });
+    expect(over).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AdapterError } from '../adapter-error.ts';
 import { splitLines } from './lines.ts';
-import type { ProgramLimits } from '../task.ts';
+import type { ProgramLimits, ProgramSpec } from '../task.ts';
 import { killMarked, sendSignal } from './marked.ts';
 import { Pace } from './pace.ts';
 import { watchProgram } from './program-limits.ts';
@@ -21,6 +21,7 @@ export interface ProgramCall {
   limits?: ProgramLimits;
   /** Runs first; if it throws, nothing is started. A command it returns replaces the original. */
   prepare?: (signal: AbortSignal) => Promise<Pick<ProgramCall, 'command'> | void>;
+  watch?: ProgramSpec['watch'];
   /** Asked once it has failed, before the clean-up: a limit that the kernel enforced, if one did. */
   whyEnded?: () => Promise<string | undefined>;
   /** Ends what a program started beyond the reach of our signals: its container. */
@@ -66,6 +67,11 @@ export async function* runProgram(
       too_much = reason;
       onAbort();
     });
+  const unwatchRun = call.watch?.(async (reason) => {
+    too_much ??= reason;
+    await ending.kill();
+    stopReading(child);
+  });
   // Processes left behind may keep its output open, so they are ended as soon as the program has exited.
   void exited.then(async () => ending.begin());
   try {
@@ -81,6 +87,7 @@ export async function* runProgram(
     signal.removeEventListener('abort', onAbort);
     unwatch?.();
     await ending.begin();
+    unwatchRun?.();
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -144,6 +151,12 @@ class Ending {
   async begin(): Promise<void> {
     this.#begun ??= this.#end();
     await this.#begun;
+  }
+
+  /** Without any time for a farewell. */
+  async kill(): Promise<void> {
+    if (this.#child.pid !== undefined) sendSignal(-this.#child.pid, 'SIGKILL');
+    await this.begin();
   }
 
   async #end(): Promise<void> {
