@@ -45,7 +45,7 @@ export const workspaceVariables = {
     format: 'bytes',
     default: '1GB',
     description:
-      'With less free space on the disk of SERVICE_HOME no workspace is made, and no file is stored there.',
+      'With less free space on the disk of SERVICE_HOME no workspace is made, no file is stored there, and the run that fills it is ended.',
   }),
   SERVICE_PROJECT_COMMANDS: Type.Enum(['on', 'off'], {
     default: 'on',

@@ -39,6 +39,11 @@ const tokens = metric(
   'service_model_tokens_total',
   (name) => new Counter({ name, help: 'Tokens of models', labelNames: ['provider', 'type'] }),
 );
+const endedForDisk = metric(
+  'service_programs_ended_for_disk_total',
+  (name) =>
+    new Counter({ name, help: 'Runs and other programs that were ended because they filled the disk' }),
+);
 const slots = metric(
   'service_run_slots',
   (name) =>
@@ -62,6 +67,11 @@ export function countCall(
   callSeconds.observe({ provider }, seconds);
   tokens.inc({ provider, type: 'input' }, used.input_tokens);
   tokens.inc({ provider, type: 'output' }, used.output_tokens);
+}
+
+/** A program was ended that filled the disk. */
+export function countEndedForDisk(): void {
+  endedForDisk.inc();
 }
 
 export function showSlots(size: number, busy: number): void {

@@ -1,7 +1,7 @@
 import type { ExecutionSettings } from './execution-settings.ts';
 import { retryTransient } from './retry-transient.ts';
 import type { AdapterPlan } from './plan-adapter.ts';
-import { failureOf } from './run-failure.ts';
+import { failureOf, RunFailure } from './run-failure.ts';
 import { placeFiles, releaseFolders } from './run-files.ts';
 import type { RunParts } from './run-parts.ts';
 import { type PlannedRun, takeTurns } from './take-turns.ts';
@@ -20,9 +20,16 @@ export async function workInFolders(
   const { folders } = plan;
   let turns = noTurns;
   let workspace: WorkspaceAtHand | null = null;
+  const disk = settings.workspaces.disk.open({ run_id: run.run_id });
   try {
+    if (folders !== null) disk.add(folders.held);
+    if (plan.task.program !== undefined)
+      plan.task.program = { ...plan.task.program, watch: (kill) => disk.watch(kill) };
     workspace = await enterWorkspace(settings, planned, parts);
-    if (workspace !== null) plan.task.program = workspace.program;
+    if (workspace !== null) {
+      plan.task.program = workspace.program;
+      disk.add(workspace.held);
+    }
     const input = await retryTransient(held, settings.logger, async () =>
       turnInput(settings, planned, held.signal),
     );
@@ -30,18 +37,23 @@ export async function workInFolders(
     await workspace?.setUp();
     const withWorkspace = addWorkspaceToPrompt(input, workspace);
     turns = await takeTurns(settings, planned, parts, withWorkspace, workspace?.files ?? null);
-    await files?.collect(transcript);
+    if ((await disk.ended()) === null) await files?.collect(transcript);
   } catch (err) {
     held.assertOurs();
     turns = { ...turns, failure: turns.failure ?? failureOf(err) };
   } finally {
     try {
-      await workspace?.leave(turns);
+      await disk.ended();
+      await workspace?.leave(turns, async () => disk.ended());
     } catch (err) {
       held.assertOurs();
       // What the turns cost and said stands, whatever became of the files.
       turns = { ...turns, failure: turns.failure ?? failureOf(err) };
     } finally {
+      const why = await disk.ended();
+      if (why !== null)
+        turns = { ...turns, failure: new RunFailure('permanent', `the program was ended: ${why}`) };
+      disk.close();
       if (folders !== null)
         await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
     }

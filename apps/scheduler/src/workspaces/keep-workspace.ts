@@ -21,7 +21,7 @@ import { NOT_STORED } from './describe-workspace.ts';
 import { GitError, gitText } from './git.ts';
 import { problemOf, type RunWorkspace } from './run-workspace.ts';
 import type { WorkspaceSources } from './sources.ts';
-import { writeState } from './workspace-folder.ts';
+import { setAside, writeState } from './workspace-folder.ts';
 
 /** Time limit; shorter once the run is cancelled. */
 const KEEP_MS = 5 * 60_000;
@@ -74,6 +74,25 @@ function outageOf(err: unknown): string | null {
   if (err instanceof ServiceError) return err.message;
   const code = err instanceof Error && 'code' in err ? String(err.code) : '';
   return ofTheDisk.includes(code) ? `the scheduler’s disk takes no files (${code})` : null;
+}
+
+/**
+ * For a run of which nothing is stored, since files that it wrote were removed: the next one begins with the folder as stored before,
+ * and the rest of this one is kept aside. Without git nothing was ever stored, and the folder stays.
+ */
+export async function giveUpWorkspace(
+  { database, logger }: WorkspaceSources,
+  { held, transcript }: { held: HeldRun; transcript: Transcript },
+  { facts, place, repository }: RunWorkspace,
+  why: string,
+): Promise<void> {
+  const left = repository === null ? null : await setAside(place);
+  const message = 'nothing that the run left in its workspace is stored';
+  const rest = left === null ? '' : `: the rest of it is kept aside for some days as ${left}`;
+  transcript.add('error', { message: `${message}${rest}` });
+  await retryTransient(held, logger, async () =>
+    noteWorkspaceError(database.db, facts.workspace.id, `${message}: ${why}`),
+  );
 }
 
 interface Keeping {
