@@ -18,6 +18,7 @@ import {
   unavailable,
 } from '@acp/kernel';
 import type { ProcessEnd } from '../plugins/line-process.ts';
+import type { WorkspaceSources } from '../workspaces/sources.ts';
 import { UsageWatch } from '../plugins/usage-watch.ts';
 import { ServerFault } from './bounded-fetch.ts';
 import { McpConnection, type McpLimits } from './mcp-connection.ts';
@@ -29,6 +30,8 @@ import { prepareProgram } from './prepare-program.ts';
 interface McpProgramParts {
   config: Config;
   database: Database;
+  /** Where other programs work, on the same disk. */
+  workspaces?: Pick<WorkspaceSources, 'disk'>;
   logger: Logger;
   /** Identifies this process as the lease owner. */
   name: string;
@@ -90,7 +93,7 @@ export class McpPrograms {
   constructor(parts: McpProgramParts) {
     this.#parts = parts;
     this.#leaseSec = Math.min(parts.config.run_lease_sec, LONGEST_LEASE_SEC);
-    this.#watch = new UsageWatch(parts.config, () => this.#watched());
+    this.#watch = new UsageWatch(parts.config, () => this.#watched(), { disk: parts.workspaces?.disk });
   }
 
   /** Leases reported to the queue: commands for these are this scheduler's. */

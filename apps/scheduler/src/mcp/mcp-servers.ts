@@ -25,6 +25,7 @@ import {
   type Vault,
 } from '@acp/kernel';
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { WorkspaceSources } from '../workspaces/sources.ts';
 import { CompanyPlaces } from '../company-places.ts';
 import { listedFetch } from '../egress/listed-fetch.ts';
 import { answerOf, errorOf, listedTools } from './mcp-answers.ts';
@@ -39,6 +40,7 @@ interface McpServersOptions {
   logger: Logger;
   vault: Vault;
   config: Config;
+  workspaces?: Pick<WorkspaceSources, 'disk'>;
   /** Identifies this process as the owner of programs. */
   name: string;
   /** Passes a command to the scheduler that runs the server's program. */

@@ -18,6 +18,7 @@ import { listedFetch } from '../egress/listed-fetch.ts';
 import { PluginMetrics } from './plugin-metrics.ts';
 import { PluginRunner } from './plugin-runner.ts';
 import { defaultTimes, type RunnerTimes } from './runner-parts.ts';
+import type { WorkspaceSources } from '../workspaces/sources.ts';
 import { UsageWatch, type WatchTimes } from './usage-watch.ts';
 
 export interface PluginHostSettings {
@@ -26,6 +27,8 @@ export interface PluginHostSettings {
   storage: Storage;
   listener: Listener;
   vault: Vault;
+  /** Where other programs work, on the same disk. */
+  workspaces?: Pick<WorkspaceSources, 'disk'>;
   logger: Logger;
   /** Identifies this process as the lease owner. */
   name: string;
@@ -71,7 +74,10 @@ export class PluginHost {
     this.#set = settings;
     this.#leaseSec = Math.min(settings.config.run_lease_sec, LONGEST_LEASE_SEC);
     this.#fetch = createGuardedFetch({ egress: 'public' });
-    this.#watch = new UsageWatch(settings.config, () => this.#runners.values(), settings.watch_times);
+    this.#watch = new UsageWatch(settings.config, () => this.#runners.values(), {
+      ...settings.watch_times,
+      disk: settings.workspaces?.disk,
+    });
     const { listener } = settings;
     this.#off = [
       listener.on('plugins', (ids) => {

@@ -1,5 +1,7 @@
 import { memoryBytes, ProcessorShare, tooMuch, usageBelow } from '@acp/adapters';
 import { type Config, type Controller, controllers } from '@acp/kernel';
+import type { DiskWatch } from '../programs/disk-watch.ts';
+import { ProgramsOnDisk } from './programs-on-disk.ts';
 import { workspaceBytes } from './workspace.ts';
 
 type Limits = Pick<
@@ -35,15 +37,21 @@ export class UsageWatch {
   readonly #watched: () => Iterable<WatchedProcess>;
   readonly #times: WatchTimes;
   readonly #shares: ProcessorShare;
+  readonly #onDisk: ProgramsOnDisk | undefined;
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #measuredAt = performance.now();
 
-  constructor(config: Limits, watched: () => Iterable<WatchedProcess>, times: Partial<WatchTimes> = {}) {
+  constructor(
+    config: Limits,
+    watched: () => Iterable<WatchedProcess>,
+    { disk, ...times }: Partial<WatchTimes> & { disk?: DiskWatch | undefined } = {},
+  ) {
     this.#config = config;
     this.#watched = watched;
     this.#times = { ...defaultTimes, ...times };
     this.#shares = new ProcessorShare(config.plugin_cpu_limit);
+    this.#onDisk = disk && new ProgramsOnDisk(disk, config.plugin_workspace_limit);
   }
 
   start(): void {
@@ -54,11 +62,13 @@ export class UsageWatch {
     clearInterval(this.#timer);
     this.#stopping.abort();
     this.#shares.close();
+    this.#onDisk?.keepOnly([]);
   }
 
   async #look(): Promise<void> {
     const running = [...this.#watched()].filter(({ pid }) => pid !== undefined);
     this.#shares.keepOnly(running.map(({ pid }) => pid!));
+    this.#onDisk?.keepOnly(running);
     if (running.length === 0) return;
     const watched = running.filter(({ grouped }) => grouped.length < controllers.length);
     const usage = await usageBelow(

@@ -5,6 +5,7 @@ import { callCommand } from '@acp/queue';
 import { FileStore, type Storage } from '@acp/storage';
 import type { KnowledgeKeeper } from '../knowledge/knowledge-keeper.ts';
 import { McpServers } from '../mcp/mcp-servers.ts';
+import type { WorkspaceSources } from '../workspaces/sources.ts';
 import { toolProviders } from './tool-providers.ts';
 
 export type { ToolProvider };
@@ -15,6 +16,7 @@ interface ToolParts {
   storage: Storage;
   vault: Vault;
   config: Config;
+  workspaces: Pick<WorkspaceSources, 'disk'>;
   logger: Logger;
   /** Embeds questions. */
   knowledge: Pick<KnowledgeKeeper, 'embedQuestion'>;
