@@ -15,20 +15,13 @@ it('without a place for its copy, a stored binary is not even opened', async () 
   const file = path.join(tmpdir(), newId());
   made.push(file);
   await writeFile(file, '');
-  const { TMPDIR } = process.env;
   let opened = 0;
   const get = async () => {
     opened += 1;
     return Promise.resolve(Readable.from(['#!/bin/sh\n']));
   };
-  try {
-    process.env.TMPDIR = path.join(file, 'below');
-    const approved = { storage_key: 'k', sha256: '' } as Parameters<typeof placeBinary>[1];
-    const placing = placeBinary({ get }, approved, { plugin_id: newId(), fence: 1, name: 'plugin' });
-    await expect(placing).rejects.toThrow('ENOTDIR');
-  } finally {
-    if (TMPDIR === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = TMPDIR;
-  }
+  const approved = { storage_key: 'k', sha256: '' } as Parameters<typeof placeBinary>[1];
+  const start = { plugin_id: newId(), fence: 1, name: 'plugin' };
+  await expect(placeBinary({ get }, approved, start, path.join(file, 'below'))).rejects.toThrow('ENOTDIR');
   expect(opened).toBe(0);
 });

@@ -82,15 +82,16 @@ function assertProgram(start: Buffer): void {
 
 /**
  * Writes the approved copy to where it can be run, again for each start: an unsandboxed process could have overwritten the
- * previous one. @throws conflict if the stored bytes are no program or not those approved, unavailable if they are missing
+ * previous one. @param below where the copy gets a folder of its own @throws conflict if the stored bytes are no program or not those approved, unavailable if they are missing
  */
 export async function placeBinary(
   storage: Pick<Storage, 'get'>,
   { storage_key, sha256 }: ApprovedBinary,
   { plugin_id, fence, name }: { plugin_id: string; fence: number; name: string },
+  below = tmpdir(),
 ): Promise<LaidBinary> {
-  await mkdir(tmpdir(), { recursive: true });
-  const folder = await mkdtemp(join(tmpdir(), `${FOLDER}${plugin_id}.${fence}.`));
+  await mkdir(below, { recursive: true });
+  const folder = await mkdtemp(join(below, `${FOLDER}${plugin_id}.${fence}.`));
   const remove = async () => rm(folder, { recursive: true, force: true });
   try {
     const file = join(folder, /^[\w.-]{1,100}$/.test(name) && !/^\.+$/.test(name) ? name : randomUUID());
