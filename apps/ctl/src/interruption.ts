@@ -23,16 +23,3 @@ export function listenForInterruption(): { signal: AbortSignal; stop: () => void
   for (const name of signals) process.on(name, heard);
   return { signal: over.signal, stop };
 }
-
-/** Rejects with the signal's reason as soon as it aborts, whatever becomes of the work. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const reject = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', reject, { once: true });
-  if (signal.aborted) reject();
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', reject);
-  }
-}

@@ -10,10 +10,11 @@ import {
   loadConfig,
   printable,
   ServiceError,
+  unlessAborted,
 } from '@acp/kernel';
 import { openQueue } from '@acp/queue';
 import { type Answer, type Command, type CommandContext, UsageError } from './command.ts';
-import { Interrupted, listenForInterruption, unlessAborted } from './interruption.ts';
+import { Interrupted, listenForInterruption } from './interruption.ts';
 import { nouns } from './nouns.ts';
 
 const EXIT_FAILED = 1;

@@ -1,7 +1,6 @@
-import { sha256Hex } from '@acp/kernel';
+import { sha256Hex, unlessAborted } from '@acp/kernel';
 import { hasLostSession, isRefusal } from './mcp-failures.ts';
 import { McpConnection, type McpLimits } from './mcp-connection.ts';
-import { orAborted } from './or-aborted.ts';
 import { httpLink, type McpTarget } from './mcp-link.ts';
 
 interface Kept {
@@ -69,7 +68,7 @@ export class McpConnections {
   ): Promise<T> {
     const kept = this.#take(key, target);
     try {
-      const result = await work(await orAborted(kept.connection, limits.signal));
+      const result = await work(await unlessAborted(kept.connection, limits.signal));
       this.#rest(key, kept);
       return result;
     } catch (error) {

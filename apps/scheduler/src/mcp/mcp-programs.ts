@@ -16,6 +16,7 @@ import {
   sha256Hex,
   storableText,
   unavailable,
+  unlessAborted,
 } from '@acp/kernel';
 import type { ProcessEnd } from '../plugins/line-process.ts';
 import type { WorkspaceSources } from '../workspaces/sources.ts';
@@ -24,7 +25,6 @@ import { ServerFault } from './bounded-fetch.ts';
 import { McpConnection, type McpLimits } from './mcp-connection.ts';
 import { isRefusal } from './mcp-failures.ts';
 import { type ProgramProcess, programLink } from './mcp-program-link.ts';
-import { orAborted } from './or-aborted.ts';
 import { prepareProgram } from './prepare-program.ts';
 
 interface McpProgramParts {
@@ -116,7 +116,7 @@ export class McpPrograms {
     running.users += 1;
     clearTimeout(running.idle);
     try {
-      const connection = await orAborted(running.connection, limits.signal);
+      const connection = await unlessAborted(running.connection, limits.signal);
       return { result: await work(connection) };
     } catch (error) {
       if (!running.over && !(await isRefusal(error))) void this.#doubt(running);

@@ -23,6 +23,7 @@ import {
   openInside,
   removeInside,
   ServiceError,
+  unlessAborted,
   UnsafePlace,
   writeInside,
 } from '@acp/kernel';
@@ -100,6 +101,7 @@ export async function keepFiles(
   const attempt = async (path: string, work: () => Promise<unknown>): Promise<void> => {
     signal.throwIfAborted();
     try {
+      // What goes on after that is refused by the fence, or finished in time.
       await unlessAborted(retryTransient(work), signal);
     } catch (err) {
       if (!(err instanceof ServiceError || err instanceof UnsafePlace)) throw err;
@@ -216,19 +218,5 @@ async function* bytesFrom(file: FileHandle, most: number, signal?: AbortSignal):
     if (bytesRead === 0) return;
     at += bytesRead;
     yield buffer.subarray(0, bytesRead);
-  }
-}
-
-/** Work that continues in the background after that is refused by the fence, or finished in time. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort: () => void = () => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
