@@ -37,8 +37,8 @@ export async function settleAgent(tx: Tx, agent_id: string): Promise<void> {
  */
 export async function settleIssue(tx: Tx, issue_id: string): Promise<void> {
   if (await findIssue(tx, issue_id)) return;
-  const freed = await unblockOutside(tx, issue_id);
   const issue_ids = (await issueAndDescendants(tx, issue_id)).map(({ id }) => id);
+  const freed = await unblockOutside(tx, issue_id, issue_ids);
   const which = sql`r.issue_id in (select value::uuid from jsonb_array_elements_text(${JSON.stringify(issue_ids)}::jsonb))`;
   await lockLiveRuns(tx, which);
   await cancelWakeups(tx, { issue_ids });

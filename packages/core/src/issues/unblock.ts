@@ -99,18 +99,15 @@ export async function unblockDependents(
 /**
  * The same for an issue in the trash with all that is below it: absent along with it, none of that can be closed any more. What it
  * holds up itself is free since it was deleted.
+ * @param ids of the issue and its descendants
  */
-export async function unblockOutside(tx: Tx, trashed_id: string): Promise<Unblocked> {
+export async function unblockOutside(tx: Tx, trashed_id: string, ids: readonly string[]): Promise<Unblocked> {
   const [trashed] = await selectIssues(
     tx,
     sql`select ${shownIssue} from issues i where i.id = ${trashed_id}`,
   );
   const { rows } = await tx.execute<{ id: string }>(sql`
-    with recursive below as (
-      select ${trashed_id}::uuid as id
-      union
-      select child.id from below join issues child on child.parent_issue_id = below.id
-    )
+    with below as (select value::uuid as id from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb))
     select i.id from issues i where i.deleted_at is null and i.status = 'blocked' and i.id = any (array(
       select r.target_issue_id from below join issue_relations r on r.source_issue_id = below.id and r.relation_type = 'blocks'
       union
