@@ -65,7 +65,7 @@ export const readAgent = (form: FormValues) => ({
   model: form.cleared('model'),
   provider_id: form.cleared('provider_id'),
   system_prompt: form.cleared('system_prompt'),
-  adapter_config: form.has('adapter_config') ? (form.json('adapter_config') ?? {}) : undefined,
+  adapter_config: form.entries('adapter_config'),
   heartbeat_enabled: form.has('heartbeat_enabled') ? form.checked('heartbeat_enabled') : undefined,
   auto_extract_findings: form.has('auto_extract_findings')
     ? form.checked('auto_extract_findings')

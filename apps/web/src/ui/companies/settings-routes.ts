@@ -66,7 +66,7 @@ export const companySettingsRoutes: UiRoute[] = [
     edits,
     read: (form) => ({
       adapter_type: form.given('adapter_type'),
-      adapter_config: form.has('adapter_config') ? (form.json('adapter_config') ?? {}) : undefined,
+      adapter_config: form.entries('adapter_config'),
       heartbeat_enabled: form.ticked('heartbeat_enabled'),
       heartbeat_interval_sec: form.number('heartbeat_interval_sec'),
     }),

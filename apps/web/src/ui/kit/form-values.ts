@@ -119,4 +119,9 @@ export class FormValues {
       throw invalid(`${name} is not valid JSON`);
     }
   }
+
+  /** JSON of a field that an empty input leaves without entries; undefined if the form lacks it. @throws invalid unless it is JSON */
+  entries(name: string): unknown {
+    return this.has(name) ? (this.json(name) ?? {}) : undefined;
+  }
 }
