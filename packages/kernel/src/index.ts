@@ -22,6 +22,7 @@ export {
 export type { ErrorKind } from './errors.ts';
 export { explainError, isFromOutside } from './explain-error.ts';
 export { asciiLowerCase } from './ascii-case.ts';
+export { HOLD_FOLDER } from './remove-tree.ts';
 export { unlessAborted } from './unless-aborted.ts';
 export { createHttpServer, requestHttp } from './node-http.ts';
 export { isUuid, newId } from './ids.ts';

@@ -7,8 +7,8 @@ import { chmod, type FileHandle, open, opendir, readlink, rename, rmdir, unlink 
 import { newId } from './ids.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-/** On Linux a folder can be held without the right to read it, which is then granted. */
-const HELD = process.platform === 'linux' ? 0o10_000_000 : O_RDONLY;
+/** Flag for opening a folder: on Linux it can be held without the right to read it, which is then granted. */
+export const HOLD_FOLDER = process.platform === 'linux' ? 0o10_000_000 : O_RDONLY;
 /** Folders held open at a time. What lies deeper is moved up and removed by a later pass. */
 const DEEPEST = 64;
 const AT_ONCE = 16;
@@ -59,7 +59,7 @@ async function removeFolder(place: Buffer, root: string, depth: number): Promise
 
 /** Passes on a name that is bound to the folder. @throws if it is none: someone may have put a link in its place */
 async function inside<T>(place: Buffer, work: (folder: string) => Promise<T>): Promise<T> {
-  const handle = await open(place, HELD | O_DIRECTORY | O_NOFOLLOW);
+  const handle = await open(place, HOLD_FOLDER | O_DIRECTORY | O_NOFOLLOW);
   try {
     const folder = await boundName(handle, place);
     const { mode } = await handle.stat();

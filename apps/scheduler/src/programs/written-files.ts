@@ -17,12 +17,10 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { dropTree, newId } from '@acp/kernel';
+import { dropTree, HOLD_FOLDER, newId } from '@acp/kernel';
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
 const isLinux = process.platform === 'linux';
-/** On Linux a folder can be held without the right to read it, which is then granted. */
-const HELD = isLinux ? 0o10_000_000 : O_RDONLY;
 /** Each level keeps two files open. Nobody nests deeper without wanting to hide something. */
 const DEEPEST = 200;
 const MOST_ENTRIES = 2_000_000;
@@ -118,7 +116,7 @@ class Walk {
   }
 
   async enter(place: Buffer, depth: number, identity?: string): Promise<void> {
-    const fd = attempt(() => openSync(place, HELD | O_DIRECTORY | O_NOFOLLOW));
+    const fd = attempt(() => openSync(place, HOLD_FOLDER | O_DIRECTORY | O_NOFOLLOW));
     if (fd === undefined) return;
     try {
       const { dev, ino, mode } = fstatSync(fd, { bigint: true });
