@@ -98,8 +98,8 @@ class EventDepth {
   read(chunk: Uint8Array): number {
     let greatest = 0;
     let begin = 0;
-    for (const [at, byte] of chunk.entries()) {
-      if (!LINE_ENDS.includes(byte)) continue;
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (!LINE_ENDS.includes(chunk[at]!)) continue;
       this.#line.push(chunk.subarray(begin, at));
       greatest = Math.max(greatest, this.#take(Buffer.concat(this.#line)));
       this.#line = [];
