@@ -43,7 +43,6 @@ export async function workInFolders(
     turns = { ...turns, failure: turns.failure ?? failureOf(err) };
   } finally {
     try {
-      await disk.ended();
       await workspace?.leave(turns, async () => disk.ended());
     } catch (err) {
       held.assertOurs();

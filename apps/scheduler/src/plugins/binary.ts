@@ -82,7 +82,9 @@ function assertProgram(start: Buffer): void {
 
 /**
  * Writes the approved copy to where it can be run, again for each start: an unsandboxed process could have overwritten the
- * previous one. @param below where the copy gets a folder of its own @throws conflict if the stored bytes are no program or not those approved, unavailable if they are missing
+ * previous one.
+ * @param below where the copy gets a folder of its own
+ * @throws conflict if the stored bytes are no program or not those approved, unavailable if they are missing
  */
 export async function placeBinary(
   storage: Pick<Storage, 'get'>,
