@@ -7,7 +7,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 const root = path.resolve(import.meta.dirname, '..');
-/** Issue 3: less than 400 MB. */
+/** A larger image has something in it that the service does not need. */
 const MAX_BYTES = 400e6;
 
 function output(command: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-// `npm run test:invariants -- --seeds N [--seed S]`: runs the mixes of tests/process/invariants.test.ts under N consecutive
+// `npm run test:invariants -- --seeds N [--seed S]`: runs the mixes of tests/process/invariants.drill.test.ts under N consecutive
 // seeds, starting at S (random by default). Reports what happened under each.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,6 @@ if (!Number.isInteger(count) || count < 1 || !Number.isInteger(first) || first <
 }
 
 process.stdout.write(`seeds ${first} to ${first + count - 1}\n`);
-process.exitCode = await runJest(['--maxWorkers=1', 'tests/process/invariants.test.ts'], {
+process.exitCode = await runJest(['--maxWorkers=1', 'tests/process/invariants.drill.test.ts'], {
   INVARIANT_SEEDS: Array.from({ length: count }, (_, index) => first + index).join(','),
 });

@@ -1,4 +1,5 @@
-// `npm test`: types, lint and format beside every test; `npm test -- <pattern>`: only the tests that match.
+// `npm test`: types, lint and format beside every test but the drills; `npm test -- <pattern>`: only the tests that match, drills
+// included. `npm run test:drills`: all drills.
 // Further arguments are passed to jest, except `--cpu`, which prints the CPU time of each file, and `--record`, which records
 // how long each file takes. The last line is the count: 'N passed, N failed, N skipped'.
 import { spawn } from 'node:child_process';
@@ -22,6 +23,11 @@ const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?
 
 /** Options of ours; jest would refuse them. */
 const OWN = ['--cpu', '--record'];
+
+/** What a run of all tests leaves out: drills (docs/adr/0060), and what jest leaves out by default. */
+const LEFT_OUT = [String.raw`\.drill\.test\.ts$`, '/node_modules/'].map(
+  (each) => `--testPathIgnorePatterns=${each}`,
+);
 
 /** A worker of jest grows to nearly a gigabyte, and what its tests start needs room, too. */
 const WORKER_BYTES = 1.5 * 2 ** 30;
@@ -135,7 +141,10 @@ const isWhole = args.every((arg) => OWN.includes(arg));
 if (args.includes('--record') && !isWhole) throw new Error('--record is for a run of all tests');
 const given = args.filter((arg) => !OWN.includes(arg));
 const options = { ledger: args.includes('--cpu'), record: args.includes('--record') };
-const [failures, first] = await Promise.all([isWhole ? checkAll() : [], test(given, options)]);
+const [failures, first] = await Promise.all([
+  isWhole ? checkAll() : [],
+  test(isWhole ? LEFT_OUT : given, options),
+]);
 const { code, files } = isWhole ? await testAgain(first) : first;
 for (const failure of failures) console.log(failure);
 if (options.ledger) console.log(`everything: ${childrenSeconds().toFixed(0)} s of processor time`);

@@ -1,7 +1,7 @@
 /** How long everyday acts keep a person waiting: from the key or click to the next frame, with the CPU slowed down four times. */
 import type { Browser, Page } from 'playwright-core';
 
-/** Issue 16: limit for an interaction. */
+/** What takes longer than a tenth of a second no longer feels immediate. */
 const MAX_MS = 100;
 const SLOWER = 4;
 /** Time for an act's requests to the server. */

@@ -26,7 +26,7 @@ import { createStage, isPart, pathOn } from '../../tests/http/stage.ts';
 import { findBusiest, fillCompany } from './busy-company.ts';
 import { measureInteractions } from './interactions.ts';
 
-/** Issue 16: limits for a page. */
+/** Most that a page may take of the server, in milliseconds, and of the network, in bytes compressed. */
 const MAX_MS = 60;
 const MAX_BYTES = 100_000;
 const REPEATS = 5;
