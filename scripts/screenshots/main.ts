@@ -31,6 +31,10 @@ const MAX_MS = 60;
 const MAX_BYTES = 100_000;
 const REPEATS = 5;
 
+/** Pixels by which each table that scrolls sideways is cut: what is beyond is easily missed. */
+const CUT_TABLES = `[...document.querySelectorAll('.scroll-x')]
+  .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth).filter((excess) => excess > 0)`;
+
 const screens = {
   light: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
@@ -172,6 +176,8 @@ async function takePictures(cast: Cast, shots: readonly Shot[]): Promise<void> {
       for (const { name, url } of shots) {
         await context.addCookies([{ name: 'service_session', value: sessionOf(cast.instance_admin), url }]);
         await page.goto(url, { waitUntil: 'load', timeout: 60_000 });
+        for (const excess of await page.evaluate<number[]>(CUT_TABLES))
+          console.log(`${name}, ${screen}: a table is ${excess} px wider than its place`);
         await page.screenshot({
           path: path.join(values.out, `${name}.${screen}.png`),
           fullPage: values.whole,

@@ -88,7 +88,7 @@ export function runTable(
       runColumns[0]!,
       ...(agents === undefined ? [] : [agentColumn(agents)]),
       issueColumn(issues),
-      ...runColumns.slice(1).filter((column) => agents !== undefined || column !== tokens),
+      ...runColumns.slice(1).filter((column) => agents !== undefined || ![tokens, took].includes(column)),
     ],
     runs,
   );
@@ -97,6 +97,13 @@ export function runTable(
 /** While nothing is booked, a zero would be wrong. */
 const isUnknown = ({ finished_at, input_tokens, output_tokens }: Run): boolean =>
   finished_at === null && input_tokens + output_tokens === 0;
+
+const took: Column<Run> = {
+  label: 'Took',
+  kind: 'number',
+  phone: 'plain',
+  cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
+};
 
 const tokens: Column<Run> = {
   label: 'Tokens',
@@ -117,12 +124,7 @@ const runColumns: readonly Column<Run>[] = [
     cell: ({ wake_reason }) => html`<span class="word">${words(wake_reason)}</span>`,
   },
   { label: 'When', phone: 'plain', cell: ({ created_at }) => timeAgo(created_at) },
-  {
-    label: 'Took',
-    kind: 'number',
-    phone: 'plain',
-    cell: ({ started_at, finished_at }) => html`${duration(started_at, finished_at)}`,
-  },
+  took,
   tokens,
   {
     label: 'Cost',
