@@ -181,6 +181,18 @@ export const phrases: Record<string, string> = texts({
   'run.failed': 'failed a run',
   'run.cancelled': 'cancelled a run',
   'agent.created': 'hired an agent',
+  'agent.file_written': 'wrote a file of an agent',
+  'agent.file_deleted': 'deleted a file of an agent',
+  'agent.skill_written': 'wrote a skill of an agent',
+  'agent.skill_deleted': 'deleted a skill of an agent',
+  'agent.skill_attached': 'attached a skill to an agent',
+  'agent.skill_detached': 'detached a skill from an agent',
+  'agent.session_cleared': 'cleared the session of an agent',
+  'approval.commented': 'commented on an approval',
+  'budget.warned': 'warned of a nearly exhausted budget',
+  'budget.breached': 'reported an exhausted budget',
+  'peer.failing': 'found a peer failing',
+  'peer.healthy': 'found a peer healthy again',
 });
 
 /** Fields with values that the code knows: free text is shown as it is. */
