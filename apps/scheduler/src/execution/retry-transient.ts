@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { asServiceError, isConnectionError } from '@acp/db';
-import type { Logger } from '@acp/kernel';
+import type { Logger, ServiceError } from '@acp/kernel';
 import type { HeldRun } from './held-run.ts';
 
 const FIRST_PAUSE_MS = 50;
@@ -18,7 +18,7 @@ export async function retryTransient<T>(held: HeldRun, logger: Logger, work: () 
     try {
       return await work();
     } catch (err) {
-      if (!isTransient(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
+      if (!transientTrouble(err) || (attempt >= BUSY_ATTEMPTS && !isConnectionError(err))) throw err;
       if (attempt === 1)
         logger.warn('a write of a run is being retried', { run_id: held.run_id, error: err });
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
@@ -27,8 +27,8 @@ export async function retryTransient<T>(held: HeldRun, logger: Logger, work: () 
   }
 }
 
-/** Matches database trouble, which carries its cause; a command's own `unavailable` is final. */
-export function isTransient(err: unknown): boolean {
+/** Trouble of the database or the store, which carries its cause; a command's own `unavailable` is final. */
+export function transientTrouble(err: unknown): ServiceError | undefined {
   const known = asServiceError(err);
-  return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined);
+  return known?.kind === 'unavailable' && (known !== err || known.cause !== undefined) ? known : undefined;
 }

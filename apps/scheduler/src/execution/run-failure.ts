@@ -3,7 +3,7 @@ import { CANCELLED, LOST_CATEGORY, type RunFault } from '@acp/core';
 import { storableText } from '@acp/kernel';
 import type { Logger, Scrubber } from '@acp/kernel';
 import { RunStopped } from './held-run.ts';
-import { isTransient } from './retry-transient.ts';
+import { transientTrouble } from './retry-transient.ts';
 
 /** A failure whose reason is shown to the run's owner; any other is `internal` and goes to the log only. */
 export class RunFailure extends Error {
@@ -20,15 +20,16 @@ export class RunFailure extends Error {
 }
 
 /**
- * Maps anything thrown on the way to its failure. Transient database trouble marks the run as lost, so that it is retried
- * if nothing was done yet.
+ * Maps anything thrown on the way to its failure. Transient trouble of the database or the store marks the run as lost, so that it is
+ * retried if nothing was done yet.
  */
 export function failureOf(err: unknown): RunFailure {
   if (err instanceof RunFailure) return err;
   if (err instanceof RunStopped) return new RunFailure(CANCELLED, 'cancelled');
   if (err instanceof AdapterError) return new RunFailure(err.category, err.message, err);
-  const failure = isTransient(err)
-    ? new RunFailure(LOST_CATEGORY, 'run lost: the database was not available')
+  const trouble = transientTrouble(err);
+  const failure = trouble
+    ? new RunFailure(LOST_CATEGORY, `run lost: ${trouble.message}`)
     : new RunFailure('internal', 'internal error');
   failure.cause = err;
   return failure;
