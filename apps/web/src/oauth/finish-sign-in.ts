@@ -1,16 +1,14 @@
 import { createValidator, ProviderAccount, ProviderProfile } from '@acp/contract';
 import {
-  acceptInvite,
+  acceptCarriedInvite,
   actorOf,
   enterAccount,
   type Entry,
   findProviderUser,
   welcomeUser,
-  isMember,
   joinByInvite,
   linkProvider,
   type Mailing,
-  previewInvite,
   type ProviderIdentity,
   recordSecurityEvents,
   type SignInPlace,
@@ -33,7 +31,7 @@ interface SignInMeans {
 
 /**
  * Turns an identity into a session, in one transaction, after all requests to the provider. Someone who is not a user yet
- * becomes one only through an invite (decisions 7.39).
+ * becomes one only through an invite (decisions 7.39); someone with a second factor accepts it by that.
  * @throws invalid for an account without a usable subject, name or address, forbidden for strangers and deactivated
  * accounts; errors of the invite
  */
@@ -48,12 +46,13 @@ export async function finishSignIn(
   try {
     return await transaction(database, async (tx) => {
       const known = await findProviderUser(tx, identity);
-      if (known && invite !== null) await acceptUnlessMember(tx, known, invite);
       const user = known ?? (await newcomer(tx, identity, invite, mailing));
       await linkProvider(tx, user.id, identity, seal);
       const origin = { method: identity.provider, place };
-      const entry = await enterAccount(tx, user, origin, { next_path });
+      const carried = known ? invite : null;
+      const entry = await enterAccount(tx, user, origin, { next_path, invite_token: carried?.hash ?? null });
       if (!entry) throw forbidden('this account is deactivated');
+      if (carried && entry.kind === 'session') await acceptCarriedInvite(tx, actorOf(user), carried);
       return entry;
     });
   } catch (error) {
@@ -65,13 +64,6 @@ export async function finishSignIn(
     }
     throw error;
   }
-}
-
-/** A member has nothing to accept: the invite stays available for someone else. */
-async function acceptUnlessMember(tx: Tx, user: UserRow, invite_token: TokenHash): Promise<void> {
-  const invite = await previewInvite(tx, invite_token);
-  if (invite && (await isMember(tx, invite.company_id, user.id))) return;
-  await acceptInvite(tx, actorOf(user), invite_token);
 }
 
 async function newcomer(

@@ -1,6 +1,8 @@
 /** The second step of a sign-in, by a code or a passkey; and the sign-in by a passkey alone. */
 import { createValidator, PasskeyResponse, SecondFactorCode } from '@acp/contract';
 import {
+  acceptCarriedInvite,
+  actorOf,
   askPasskey,
   clearSecondFactor,
   completeByCode,
@@ -20,7 +22,7 @@ import {
   takeStepChallenge,
   type UserRow,
 } from '@acp/core';
-import { type Database, transaction } from '@acp/db';
+import { type Database, transaction, type Tx } from '@acp/db';
 import { type Config, forbidden, unauthenticated, Vault } from '@acp/kernel';
 import express, { type Request, type Response, Router } from 'express';
 import { callerPlace } from '../http/caller-place.ts';
@@ -96,9 +98,15 @@ function codeRoutes(router: Router, { deps: { config, database }, place, stepOf,
           const { code } = codeForm(request.body ?? {});
           await transaction(database, (tx) => reserveSecondFactor(tx, user.email));
           const origin = { method: step.method, place: place(request) };
-          const entry = await transaction(database, (tx) =>
-            completeByCode(tx, { ...step, user_id: user.id }, user, { code, vault, origin }),
-          );
+          const entry = await transaction(database, async (tx) => {
+            const inside = await completeByCode(tx, { ...step, user_id: user.id }, user, {
+              code,
+              vault,
+              origin,
+            });
+            if (inside) await acceptInviteOf(tx, step, user);
+            return inside;
+          });
           if (!entry) {
             await failed(request, user, 'code');
             throw forbidden('the code is wrong');
@@ -151,6 +159,11 @@ function passkeyRoutes(router: Router, steps: Steps): void {
   });
 }
 
+/** Only now: until its second step, a sign-in does nothing in the user's name. */
+async function acceptInviteOf(tx: Tx, { invite_token: hash }: SignInStep, user: UserRow): Promise<void> {
+  if (hash !== null) await acceptCarriedInvite(tx, actorOf(user), { hash });
+}
+
 /** A sign-in that starts with the passkey. */
 async function aloneStep(
   { config: { public_url }, database }: SecondStepDependencies,
@@ -180,7 +193,9 @@ async function byPasskey(
   const entry = await transaction(database, async (tx) => {
     if (!(await notePasskeyUse(tx, used.id, used.counter))) throw over();
     await clearSecondFactor(tx, user.email);
-    return completeStep(tx, step, user.id, origin);
+    const inside = await completeStep(tx, step, user.id, origin);
+    if (inside) await acceptInviteOf(tx, step, user);
+    return inside;
   });
   if (!entry) throw over();
   return entry;

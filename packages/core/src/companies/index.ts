@@ -45,6 +45,7 @@ export {
   deleteMembership,
 } from './members.ts';
 export {
+  acceptCarriedInvite,
   acceptInvite,
   createInvite,
   deleteExpiredInvites,

@@ -8,7 +8,7 @@ import { actorOf, createUser, type NewUser, type UserRow } from '../identity/ind
 import { requireEntitlement } from '../settings/index.ts';
 import { answerableUser, hasRole } from './answerable.ts';
 import { ofLiveCompany } from './find-in-company.ts';
-import { addMember } from './members.ts';
+import { addMember, isMember } from './members.ts';
 
 const { companies, invites } = schema;
 
@@ -164,6 +164,13 @@ export async function previewInvite(
 export async function acceptInvite(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<Membership> {
   const invite = await takeInvite(tx, actor.user_id, token);
   return join(tx, actor, invite);
+}
+
+/** The same for a sign-in that carries the invite. A member has nothing to accept: the invite stays available for someone else. */
+export async function acceptCarriedInvite(tx: Tx, actor: UserActor, token: TokenHash): Promise<void> {
+  const invite = await previewInvite(tx, token);
+  if (invite && (await isMember(tx, invite.company_id, actor.user_id))) return;
+  await acceptInvite(tx, actor, token);
 }
 
 /** Creates an account for the holder of a valid token and makes it a member. @throws notFound, conflict for the e-mail */

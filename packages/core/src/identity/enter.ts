@@ -28,12 +28,13 @@ export async function enterAccount(
   tx: Tx,
   user: Pick<UserRow, 'id' | 'email'>,
   origin: SignInOrigin,
-  { next_path, password_hash }: { next_path: string | null; password_hash?: string },
+  step: { next_path: string | null; invite_token?: string | null; password_hash?: string },
 ): Promise<Entry | undefined> {
+  const { password_hash, ...afterwards } = step;
   const { id: user_id } = user;
   if (await userHasSecondFactor(tx, user_id)) {
     if (!(await lockStanding(tx, user_id, password_hash))) return undefined;
-    const { token } = await openSignInStep(tx, { user_id, method: origin.method, next_path });
+    const { token } = await openSignInStep(tx, { user_id, method: origin.method, ...afterwards });
     return { kind: 'second_factor', token };
   }
   if (!(await noteLogin(tx, user_id, password_hash))) return undefined;

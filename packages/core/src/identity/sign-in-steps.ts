@@ -13,13 +13,15 @@ export interface SignInStep {
   user_id: string | null;
   method: string;
   challenge: string | null;
+  /** SHA-256 of the invite to accept once the sign-in is complete. */
+  invite_token: string | null;
   next_path: string | null;
 }
 
 /** The token goes into the browser's cookie. */
 export async function openSignInStep(
   tx: Tx,
-  step: { user_id: string | null; method: string; next_path: string | null },
+  step: Pick<SignInStep, 'user_id' | 'method' | 'next_path'> & { invite_token?: string | null },
 ): Promise<{ token: string }> {
   const token = newToken();
   const expires_at = sql`now() + make_interval(mins => ${SIGN_IN_STEP_MINUTES})`;

@@ -71,6 +71,8 @@ export const sign_in_steps = pgTable(
     method: text().notNull(),
     /** Challenge that the passkey must sign. */
     challenge: text(),
+    /** SHA-256 of the invite to accept with the sign-in. */
+    invite_token: text(),
     next_path: text(),
     created_at: createdAt(),
     expires_at: instant().notNull(),
