@@ -1,6 +1,7 @@
 /** A store that is never silent and never done: callers learn of it, and nothing grows meanwhile. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { drippingAnswers, hostileAnswers, type HostileServer, startHostileServer } from '@acp/testkit';
+import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { S3Storage } from './s3.ts';
 
@@ -71,6 +72,23 @@ it('an answer that is no object is read up to 8 MB, whatever it claims to be', a
     write();
   });
   await expect(store.get('a/b')).rejects.toMatchObject(away);
+});
+
+it.each([
+  ['of no length', undefined, (response: ServerResponse) => response.writeHead(200).write('x'.repeat(99))],
+  [
+    'whole where a part was asked for',
+    { start: 1, end: 2 },
+    (response: ServerResponse) => response.end('whole'),
+  ],
+  [
+    'in the place of which stands an error',
+    undefined,
+    (response: ServerResponse) => response.writeHead(200).write('<Error/>'),
+  ],
+])('an object %s is not read', async (_what, range, answer) => {
+  server.answer((response) => void answer(response));
+  await expect(store.get('a/b', range)).rejects.toMatchObject(away);
 });
 
 it('a list in XML of entities within entities, or nested without end, is refused', async () => {

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { sha256Hex } from '@acp/kernel';
+import type { ByteRange } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
 
 /** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
@@ -79,6 +80,14 @@ export function reporting(client: S3Client, broken: AbortController, limit_ms: n
     );
   };
   return Object.create(client, { send: { value: send } }) as S3Client;
+}
+
+/** What is wrong with an answer’s length. Without one it would be read for as long as the store sends; another one is of other bytes. */
+export function lengthFault(length: number | undefined, range: ByteRange | undefined): string | undefined {
+  if (length === undefined) return 'the store does not say how long the object is';
+  if (range && length !== range.end - range.start + 1)
+    return 'the store ignores the range that was asked for';
+  return undefined;
 }
 
 /** Rejects when the signal is aborted, with its reason; never resolves. */

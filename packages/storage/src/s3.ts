@@ -20,7 +20,14 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { ServiceError } from '@acp/kernel';
 import { guardedBody, OpenBodies } from './guarded-body.ts';
 import { Meter } from './metered.ts';
-import { boundedAnswers, boundedPages, rejection, reporting, silenceIsFinal } from './s3-requests.ts';
+import {
+  boundedAnswers,
+  boundedPages,
+  lengthFault,
+  rejection,
+  reporting,
+  silenceIsFinal,
+} from './s3-requests.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
 import type { ByteRange, Deleted, ListedObject, PutOptions, Storage, StoredObject } from './storage.ts';
@@ -130,6 +137,11 @@ export class S3Storage implements Storage {
       const command = new GetObjectCommand({ Bucket: this.#bucket, Key: this.#prefix + key, Range });
       const found = await this.#answer((client, answered) => client.send(command, answered), { signal });
       if (found?.Body instanceof Readable) {
+        const fault = lengthFault(found.ContentLength, range);
+        if (fault !== undefined) {
+          found.Body.destroy();
+          throw storeUnavailable(new Error(fault));
+        }
         const silence_ms = this.#settings.timeout_ms;
         return guardedBody(found.Body, { fault: storeError, closed, silence_ms });
       }

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Actor } from '@acp/contract';
 import { OpenBodies, type Storage } from '@acp/storage';
@@ -45,7 +46,7 @@ afterEach(() => {
   server?.close();
 });
 
-async function serve(idle_ms: number, most = 16, read = endless, size = async () => SIZE) {
+async function serve(idle_ms: number, most = 16, read = endless, size = async () => SIZE, size_bytes = SIZE) {
   const { bodies, storage } = storageOf(read, size);
   const services = { storage, downloads: new OpenBodies(most) };
   const errors: unknown[] = [];
@@ -63,7 +64,7 @@ async function serve(idle_ms: number, most = 16, read = endless, size = async ()
     response.once('close', () => (left += 1));
     const id = `00000000-0000-4000-8000-00000000000${request.params.who}`;
     const actor: Actor = actors.user({ id, name: 'Reader' } as never, {});
-    const file = { storage_key: 'x', content_type: 'text/plain', size_bytes: SIZE, etag: 'x' };
+    const file = { storage_key: 'x', content_type: 'text/plain', size_bytes, etag: 'x' };
     try {
       await sendFile({ services, request, response, actor }, file, idle_ms);
     } catch (error) {
@@ -98,6 +99,26 @@ describe('a file on its way', () => {
     expect((await ask('1')).status).toBe(503);
     expect(errors).toMatchObject([{ kind: 'unavailable' }]);
     expect(bodies[0]!.body.destroyed).toBe(true);
+  });
+
+  it.each([
+    ['more', ['whole', 'HTTP/1.1 200 OK\r\n\r\n']],
+    ['more at once', ['whole and more']],
+    ['less', ['who']],
+  ])('of which the store sends %s than its length: the connection ends there', async (_what, pieces) => {
+    const left = [...pieces, null];
+    const { begin, errors } = await serve(
+      60_000,
+      16,
+      function () {
+        this.push(left.shift() ?? null);
+      },
+      async () => 5,
+      5,
+    );
+    const answer = await text(begin('1'));
+    expect('whole').toMatch(new RegExp(`^${answer.slice(answer.indexOf('\r\n\r\n') + 4)}`));
+    expect(errors).toMatchObject([{ message: 'the stored file is damaged' }]);
   });
 
   it('whose reader leaves lets go of the store', async () => {

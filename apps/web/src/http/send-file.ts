@@ -4,7 +4,7 @@ import { notFound, unavailable } from '@acp/kernel';
 import type { ByteRange } from '@acp/storage';
 import type { Request, Response } from 'express';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { sendJson } from './answer.ts';
 import { byteRange } from './byte-range.ts';
@@ -62,16 +62,18 @@ export async function sendFile(
   // The reader left meanwhile: nothing would end what is opened for them now.
   if (response.destroyed) return;
   if (size === undefined) throw notFound();
-  if (size !== file.size_bytes) throw unavailable('the stored file is damaged');
+  if (size !== file.size_bytes) throw damaged();
   const body = isHead ? undefined : await open(range);
   setHeaders(response, file);
   if (range) response.setHeader('Content-Range', `bytes ${range.start}-${range.end}/${file.size_bytes}`);
-  response.setHeader('Content-Length', range ? range.end - range.start + 1 : file.size_bytes);
+  const length = range ? range.end - range.start + 1 : file.size_bytes;
+  response.setHeader('Content-Length', length);
   response.statusCode = range ? 206 : 200;
   if (body === undefined) response.end();
   else
     await pipeline(
       body,
+      exactly(length),
       response.setTimeout(idle_ms, () => response.destroy()),
     );
 
@@ -94,6 +96,23 @@ export async function sendFile(
     }
     return found;
   }
+}
+
+const damaged = () => unavailable('the stored file is damaged');
+
+/** What a store sends beyond the length that was announced would be read as the next response of the connection. */
+function exactly(length: number): Transform {
+  let left = length;
+  return new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      left -= chunk.length;
+      if (left < 0) done(damaged());
+      else done(null, chunk);
+    },
+    flush(done) {
+      done(left > 0 ? damaged() : null);
+    },
+  });
 }
 
 /** Public files are limited per owner only: their readers share addresses. */
