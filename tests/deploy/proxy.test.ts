@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { clientAddress, loadConfig, parseTrustedProxies } from '@acp/kernel';
-import { cloneDatabase, startService, type ServiceProcess } from '@acp/testkit';
+import { cloneDatabase, startService, type ServiceProcess, waitFor } from '@acp/testkit';
 import { type Api, baseEnv, createTeam, signIn } from '../process/api.ts';
 import { readCompose } from './files.ts';
 import { ask, type Nginx, nginxConf, startNginx, why, withNginx } from './nginx.ts';
@@ -69,6 +71,38 @@ withNginx(`the proxy before a server that tells what it hears${why}`, () => {
     }
     source.end();
     expect((await reader.read()).done).toBe(true);
+  });
+});
+
+withNginx(`the proxy before a server with a large file${why}`, () => {
+  it('takes from it no more than its reader does: /tmp is memory', async () => {
+    const whole = 64;
+    let taken = 0;
+    async function* file() {
+      for (; taken < whole; taken += 1) yield Promise.resolve(Buffer.alloc(MIB));
+    }
+    const upstream = createServer((_request, response) => {
+      void pipeline(file(), response);
+    }).listen(0, '127.0.0.1');
+    await once(upstream, 'listening');
+    const nginx = await startNginx(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`);
+    const { hostname, port } = new URL(nginx.url);
+    const reader = connect(Number(port), hostname);
+    reader.write('GET /api/export HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    // Nobody reads: what is sent stands in the buffers of the connections.
+    let before = 0;
+    const standsStill = () => {
+      const was = before;
+      before = taken;
+      return taken > 0 && taken === was;
+    };
+    await waitFor(standsStill, { what: 'the file to stand still' });
+    expect(taken).toBeLessThan(whole / 2);
+    let read = 0;
+    for await (const chunk of reader) read += (chunk as Buffer).length;
+    expect(read).toBeGreaterThan(whole * MIB);
+    await nginx.stop();
+    upstream.close();
   });
 });
 
@@ -171,6 +205,30 @@ withNginx(`the proxy before a web tier${why}`, () => {
       expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^(?:file|payload) too large/) });
     }
     expect(refusals.map(({ headers }) => headers['x-request-id'] !== undefined)).toEqual([true, false]);
+  });
+
+  it('refuses what it can’t read in the service’s form', async () => {
+    const { hostname, port } = new URL(nginx.url);
+    const refusal = async (request: string) => {
+      const socket = connect(Number(port), hostname);
+      socket.end(request);
+      const answer = await text(socket);
+      return [Number(answer.slice(9, 12)), JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as unknown];
+    };
+    const long = 'x'.repeat(10_000);
+    expect(await refusal('GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n')).toEqual([
+      400,
+      { error: 'malformed request' },
+    ]);
+    expect(await refusal('no HTTP at all\r\n\r\n')).toEqual([400, { error: 'malformed request' }]);
+    expect(await refusal(`GET /${long} HTTP/1.1\r\nHost: a\r\n\r\n`)).toEqual([
+      414,
+      { error: 'the address is too long' },
+    ]);
+    expect(await refusal(`GET / HTTP/1.1\r\nHost: a\r\nX: ${long}\r\n\r\n`)).toEqual([
+      431,
+      { error: 'request header fields too large' },
+    ]);
   });
 
   it('answers in the service’s form when no web process does', async () => {
