@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { waitFor } from '@acp/testkit';
 import { FileStore } from './index.ts';
 import { S3Storage } from './s3.ts';
@@ -105,6 +105,20 @@ it('stops after the headers, or in the middle of a body: reading it fails', asyn
     const body = await store.get('a/b');
     await expect(buffer(body!)).rejects.toMatchObject(away);
   }
+  store.close();
+});
+
+it('a reader who leaves, before the body or in the middle of it, ends it with their own reason', async () => {
+  store = storeWith(60_000);
+  const left = new Error('the reader left');
+  const leaving = new AbortController();
+  respond = () => leaving.abort(left);
+  await expect(store.get('a/b', undefined, leaving.signal)).rejects.toBe(left);
+  respond = (_request, response) => void response.writeHead(200, { 'Content-Length': 10 }).write('12345');
+  const body = (await store.get('a/b'))!;
+  const closed = text(body);
+  body.once('data', () => body.destroy(left));
+  await expect(closed).rejects.toBe(left);
   store.close();
 });
 

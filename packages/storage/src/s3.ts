@@ -148,7 +148,7 @@ export class S3Storage implements Storage {
       if (found !== undefined) throw storeUnavailable();
     } catch (error) {
       closed();
-      throw error;
+      throw signal?.aborted ? signal.reason : error;
     }
     closed();
     return undefined;

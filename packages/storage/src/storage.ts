@@ -44,7 +44,7 @@ export interface Storage {
   readonly kind: 'local' | 's3';
   /** Stores the stream, replacing an existing object. Throws `too_large`, or whatever the body throws. */
   put(key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<StoredObject>;
-  /** Undefined if there is none. The caller must read a body to its end or destroy it. */
+  /** Undefined if there is none. The caller must read a body to its end or destroy it. Throws the signal's reason. */
   get(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable | undefined>;
   /** Undefined if there is none. */
   size(key: string): Promise<number | undefined>;

@@ -88,7 +88,6 @@ export function errorHandler(logger: Logger, refuseInPage?: RefuseInPage): Error
 }
 
 const hangUps = new Set([
-  'ABORT_ERR',
   'ECONNRESET',
   'EPIPE',
   'ERR_STREAM_PREMATURE_CLOSE',
@@ -98,8 +97,8 @@ const hangUps = new Set([
 
 /** Whether the client left before it had its answer. An error of a dependency has no closed response. */
 function hungUp(error: unknown, response: ServerResponse): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return response.destroyed && !response.writableFinished && hangUps.has(String(error.code));
+  if (!(error instanceof Error) || !response.destroyed || response.writableFinished) return false;
+  return error.name === 'AbortError' || ('code' in error && hangUps.has(String(error.code)));
 }
 
 /**
