@@ -3,7 +3,7 @@ import type { Actor } from '@acp/contract';
 import { type Database, schema, transaction } from '@acp/db';
 import { sha256Hex } from '@acp/kernel';
 import * as kit from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { mintBoardUserKey } from '../companies/index.ts';
 import {
   createAgent,
@@ -236,6 +236,40 @@ describe('the end of a key', () => {
 });
 
 describe('markKeysUsed', () => {
+  it('takes the keys of both kinds in one order, whatever plan two processes have for it', async () => {
+    const { company, mint, board } = await setUp();
+    const keys = [await mint(board), await mint(board)].map(({ id }) => id).toSorted();
+    const mintForBoard = async () =>
+      transaction(database, async (tx) => mintBoardUserKey(tx, board, company.id, { role: 'member' }));
+    const ofBoard = [await mintForBoard(), await mintForBoard()].map(({ id }) => id).toSorted();
+    for (const [table, [first, second]] of [
+      ['agent_api_keys', keys],
+      ['board_user_keys', ofBoard],
+    ] as const) {
+      // Behind the other in the table, before it in the index: as when an update has moved it to another page.
+      const moved = second!.replace(/^.{8}/, '00000000');
+      await database.pool.query(`update ${table} set id = $2 where id = $1`, [second, moved]);
+      const ids = [first!, moved];
+      const mark = async (plan: string) =>
+        transaction(database, async (tx) => {
+          for (const off of ['enable_bitmapscan', plan]) await tx.execute(sql.raw(`set local ${off} = off`));
+          await markKeysUsed(tx, ids);
+        });
+      const marked = await transaction(database, async (tx) => {
+        await tx.execute(sql.raw(`select from ${table} where id in ('${ids.join(`','`)}') for update`));
+        const both = Promise.allSettled([mark('enable_indexscan'), mark('enable_seqscan')]);
+        await kit.waitFor(async () => {
+          const { rows } = await database.pool.query<{ n: string }>(
+            `select count(*) n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          );
+          return Number(rows[0]!.n) === 2;
+        });
+        return { both };
+      });
+      expect((await marked.both).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    }
+  });
+
   it('notes the use of keys of both kinds together', async () => {
     const { company, board, mint } = await setUp();
     const { id } = await mint(board);

@@ -235,10 +235,16 @@ export async function revokeRunKeys(
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
+  const inOrder = tx
+    .select({ id: agent_api_keys.id })
+    .from(agent_api_keys)
+    .where(inArray(agent_api_keys.id, [...key_ids]))
+    .orderBy(agent_api_keys.id)
+    .for('no key update');
   await tx
     .update(agent_api_keys)
     .set({ last_used_at: sql`now()` })
-    .where(inArray(agent_api_keys.id, [...key_ids]));
+    .where(inArray(agent_api_keys.id, inOrder));
 }
 
 function keyChange(key: AgentKeyRow, action: string) {

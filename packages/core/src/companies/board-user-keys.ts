@@ -136,8 +136,14 @@ export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<L
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
+  const inOrder = tx
+    .select({ id: board_user_keys.id })
+    .from(board_user_keys)
+    .where(inArray(board_user_keys.id, [...ids]))
+    .orderBy(board_user_keys.id)
+    .for('no key update');
   await tx
     .update(board_user_keys)
     .set({ last_used_at: sql`now()` })
-    .where(inArray(board_user_keys.id, [...ids]));
+    .where(inArray(board_user_keys.id, inOrder));
 }
