@@ -98,6 +98,34 @@ describe('what refers to things in the trash', () => {
       ]);
   });
 
+  it('keeps an agent’s access to an MCP server whose list of agents is changed meanwhile, and is emptied by null', async () => {
+    const [gone, kept] = [
+      await createAgent(database.db, { id: cast.company_id }),
+      await createAgent(database.db, { id: cast.company_id }),
+    ];
+    const access = (agent: { id: string }, tools: string[] | null = null) => ({ agent_id: agent.id, tools });
+    const server = await create('mcp-servers', {
+      name: 'tracker',
+      url: 'https://tracker.example.com/mcp',
+      agents: [access(gone, ['count']), access(kept)],
+    });
+    const path = `/api/mcp-servers/${server.id}`;
+    await api('delete', `/api/agents/${gone.id}`);
+    expect(await api('patch', path, { agents: [access(kept, ['close'])] })).toMatchObject({
+      agents: [access(kept, ['close'])],
+    });
+    await restore(gone.id);
+    const { agents } = await api<Thing & { agents: object[] }>('get', path);
+    expect(agents).toHaveLength(2);
+    expect(agents).toEqual(expect.arrayContaining([access(gone, ['count']), access(kept, ['close'])]));
+
+    await api('delete', `/api/agents/${gone.id}`);
+    await api('patch', path, { agents: null });
+    await api('patch', path, { agents: [access(kept)] });
+    await restore(gone.id);
+    expect(await api('get', path)).toMatchObject({ agents: [access(kept)] });
+  });
+
   it('takes no other id of what is in the trash', async () => {
     const project = await create('projects', { name: 'Gone' });
     const issue = await create('issues', { title: 'Elsewhere' });

@@ -142,7 +142,7 @@ export async function updateMcpServer(
       })
       .where(eq(mcp_servers.id, before.id)),
   );
-  if (access !== undefined) await grant(tx, before.company_id, before.id, access ?? []);
+  if (access !== undefined) await grant(tx, before.company_id, before.id, access);
   return changed(tx, actor, before.id, 'mcp_server.updated', { fields: Object.keys(input) });
 }
 
@@ -190,21 +190,33 @@ export function offeredMcpCommands(commands: McpServerRules['commands']): McpCom
   return [...commands].map(([name, { description, env }]) => ({ name, description, env: [...env] }));
 }
 
-/** Replaces the list of agents with access. @throws invalid for an agent outside the company, or named twice */
+/**
+ * Replaces the list of agents with access; null empties it. Those in the trash, whom no list shows, keep theirs for their return.
+ * @throws invalid for an agent outside the company, or named twice
+ */
 async function grant(
   tx: Tx,
   company_id: string,
   server_id: string,
-  access: readonly McpAgentAccess[],
+  access: readonly McpAgentAccess[] | null,
 ): Promise<void> {
-  await tx.delete(mcp_server_agents).where(eq(mcp_server_agents.server_id, server_id));
-  if (access.length === 0) return;
+  const isLive = and(eq(agents.company_id, company_id), isNull(agents.deleted_at));
+  const live = tx.select({ id: agents.id }).from(agents).where(isLive);
+  await tx
+    .delete(mcp_server_agents)
+    .where(
+      and(
+        eq(mcp_server_agents.server_id, server_id),
+        access === null ? undefined : inArray(mcp_server_agents.agent_id, live),
+      ),
+    );
+  if (access === null || access.length === 0) return;
   const ids = [...new Set(access.map(({ agent_id }) => agent_id))];
   if (ids.length < access.length) throw invalid('agents names an agent twice');
   const known = await tx
     .select({ id: agents.id })
     .from(agents)
-    .where(and(eq(agents.company_id, company_id), isNull(agents.deleted_at), inArray(agents.id, ids)))
+    .where(and(isLive, inArray(agents.id, ids)))
     .for('key share');
   if (known.length < ids.length) throw invalid('unknown agent');
   await tx
