@@ -160,8 +160,8 @@ export interface Asked {
   };
 }
 
-/** The response to a method: a result, or nothing at all. */
-export type Behaviour = (asked: Asked) => object | 'silence' | Promise<object>;
+/** The response to a method: a result, an HTTP status alone, or nothing at all. */
+export type Behaviour = (asked: Asked) => object | number | 'silence' | Promise<object>;
 
 /** Speaks 1.0, is called Faraday, and always serves its card. */
 export async function startWilfulAgent() {
@@ -181,7 +181,8 @@ export async function startWilfulAgent() {
     const asked = JSON.parse(text) as Asked & { id: string };
     journal.push(asked);
     const result = await behave(asked);
-    if (result !== 'silence') json({ jsonrpc: '2.0', id: asked.id, ...result });
+    if (typeof result === 'number') response.writeHead(result).end();
+    else if (result !== 'silence') json({ jsonrpc: '2.0', id: asked.id, ...result });
   };
   const server = await serve((request, response) => {
     let text = '';

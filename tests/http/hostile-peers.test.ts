@@ -216,6 +216,14 @@ describe('a peer', () => {
     },
   );
 
+  it('that finds the work too long is not asked again: the reason is told', async () => {
+    far.behave(() => 413);
+    const id = await given(await addPeer());
+    expect((await step(id)).next_attempt_at).toBeNull();
+    expect(await statusOf(id)).toBe('cancelled');
+    expect((await says(id)).at(-1)).toContain('it answered 413: this is longer than it takes');
+  });
+
   it('that was replaced by one elsewhere gets neither the new key nor a word about the new address', async () => {
     far.behave(answering(() => state('WORKING')));
     const peer = await addPeer();

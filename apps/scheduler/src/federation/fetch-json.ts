@@ -1,4 +1,4 @@
-import { exchange, ExchangeFailure, invalid, unavailable } from '@acp/kernel';
+import { conflict, exchange, ExchangeFailure, invalid, unavailable } from '@acp/kernel';
 
 /** Maximum size of an answer, in bytes. */
 const LONGEST_ANSWER = 2_000_000;
@@ -13,7 +13,7 @@ interface Asked {
 /**
  * Fetches JSON from elsewhere, within limits to the size of the answer and the time that it may take. Whatever secret is sent along
  * is in none of its texts.
- * @throws ServiceError that says what was wrong, but never what a name resolved to
+ * @throws ServiceError that says what was wrong, but never what a name resolved to; conflict if it will be no better next time
  */
 export async function fetchJson(
   send: typeof fetch,
@@ -29,6 +29,7 @@ export async function fetchJson(
   const limits = { signal, time_ms: timeout_sec * 1000, most_bytes: LONGEST_ANSWER };
   try {
     const answer = await exchange(send, url, request, limits);
+    if (answer.status === 413) throw conflict('it answered 413: this is longer than it takes');
     if (!answer.ok && !isRpcError(answer.text)) throw unavailable(`it answered ${answer.status}`);
     return answer.json();
   } catch (error) {

@@ -87,6 +87,22 @@ it('many comments of one moment are forwarded in several messages', async () => 
   expect(new Set(sent.slice(0, 2).join('\n\n').split('\n\n')).size).toBe(25);
 });
 
+it('long comments are forwarded in messages of limited length; what is cut off one is told', async () => {
+  const { say, forward } = await delegated();
+  const texts = ['a'.repeat(60_000), 'b'.repeat(60_000), 'c'.repeat(30_000), 'd'.repeat(150_000), 'e'];
+  for (const text of texts) {
+    await transaction(database, async (tx) => say(tx, text));
+    await nextInstant();
+  }
+  const [a, b, c, d, e] = texts;
+  expect(await forward()).toBe(a);
+  expect(await forward()).toBe(`${b}\n\n${c}`);
+  expect(await forward()).toBe(
+    `${d!.slice(0, 100_000)}\n\n(Cut: this comment has 150000 characters, of which these are 100000.)`,
+  );
+  expect([await forward(), await forward()]).toEqual([e, null]);
+});
+
 it('a step that took so long that another scheduler has taken over has no effect', async () => {
   const { issue, claim } = await delegated();
   const [late, now] = [await claim(), await claim()];

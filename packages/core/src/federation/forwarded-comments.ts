@@ -7,6 +7,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import { settledInstant } from '../issues/index.ts';
 import type { DelegationRow } from './claim-delegations.ts';
 
+/** Maximum length of a message, in characters, to which a single comment is cut: peers limit their requests' size, this service's own to 1 MB. */
+const LONGEST = 100_000;
+
 /** Comments that one message forwards. */
 export interface ForwardedComments {
   text: string;
@@ -24,8 +27,8 @@ export async function commentsToForward(
 ): Promise<ForwardedComments | null> {
   // First: what is committed after it is later.
   const settled = await settledInstant(tx);
-  const { rows } = await tx.execute<{ id: string; text: string; settled_before: string }>(sql`
-    select id, left(body_markdown, 100000) as text,
+  const { rows } = await tx.execute<Forwarded>(sql`
+    select id, left(body_markdown, ${LONGEST}) as text, length(body_markdown) as length,
       -- The last of this message may have others beside it, of the same moment.
       least(${settled}, created_at - interval '1 millisecond') as settled_before
     from comments c
@@ -36,15 +39,35 @@ export async function commentsToForward(
         select from activity a where a.company_id = c.company_id and a.entity_type = 'comment'
           and a.entity_id = c.id and a.created_at >= c.created_at - interval '1 day' and a.actor_type = 'board_user'))
     order by created_at, id limit 20`);
-  const last = rows.at(-1);
+  // What does not fit is left to further messages.
+  const sent: Forwarded[] = [];
+  let room = LONGEST;
+  for (const row of rows) {
+    room -= row.text.length;
+    if (room < 0 && sent.length > 0) break;
+    sent.push(row);
+  }
+  const last = sent.at(-1);
   if (last === undefined) return null;
   return {
-    text: rows.map((row) => row.text).join('\n\n'),
+    text: sent.map(inFull).join('\n\n'),
     message_id: last.id,
     up_to: new Date(Math.max(forwarded_at.getTime(), Date.parse(last.settled_before))),
-    ids: [...forwarded, ...rows.map(({ id }) => id)],
+    ids: [...forwarded, ...sent.map(({ id }) => id)],
   };
 }
+
+interface Forwarded extends Record<string, unknown> {
+  id: string;
+  text: string;
+  length: number;
+  settled_before: string;
+}
+
+const inFull = ({ text, length }: Forwarded): string =>
+  length <= LONGEST
+    ? text
+    : `${text}\n\n(Cut: this comment has ${length} characters, of which these are ${LONGEST}.)`;
 
 /** Columns of a delegation once these were forwarded. */
 export const forwardedColumns = ({
