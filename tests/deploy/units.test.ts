@@ -48,3 +48,10 @@ describe.each(['web', 'scheduler', 'worker'])('the unit of the %s', (tier) => {
     expect(unit.get('ProtectSystem')).toEqual(['strict']);
   });
 });
+
+it.each(['scheduler', 'worker'])('the %s outlives a program that the kernel ends for its memory', (tier) => {
+  const unit = readUnit(`deploy/systemd/${unitOf(tier)}`);
+  // The default of a unit with `Delegate`, systemd.service(5).
+  const inherent = unit.has('Delegate') ? ['continue'] : undefined;
+  expect(unit.get('OOMPolicy') ?? inherent).toEqual(['continue']);
+});
