@@ -1,3 +1,4 @@
+import type { RunOnDisk } from '../programs/disk-watch.ts';
 import type { ExecutionSettings } from './execution-settings.ts';
 import { retryTransient } from './retry-transient.ts';
 import type { AdapterPlan } from './plan-adapter.ts';
@@ -16,11 +17,39 @@ export async function workInFolders(
   parts: RunParts,
 ): Promise<Turns> {
   const { run, kind, plan } = planned;
+  const { folders } = plan;
+  let turns = noTurns;
+  const disk = settings.workspaces.disk.open({ run_id: run.run_id });
+  try {
+    turns = await workOnDisk(settings, planned, parts, disk);
+    const why = await disk.ended();
+    if (why !== null)
+      turns = { ...turns, failure: new RunFailure('permanent', `the program was ended: ${why}`) };
+    return turns;
+  } finally {
+    disk.close();
+    if (folders !== null)
+      await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
+  }
+}
+
+/** The same while the disk is watched. */
+async function workOnDisk(
+  settings: ExecutionSettings,
+  planned: PlannedRun,
+  parts: RunParts,
+  disk: RunOnDisk,
+): Promise<Turns> {
+  const { run, plan } = planned;
   const { held, transcript } = parts;
   const { folders } = plan;
   let turns = noTurns;
+  /** What was done until then stands. */
+  const fail = (err: unknown): void => {
+    held.assertOurs();
+    turns = { ...turns, failure: turns.failure ?? failureOf(err) };
+  };
   let workspace: WorkspaceAtHand | null = null;
-  const disk = settings.workspaces.disk.open({ run_id: run.run_id });
   try {
     if (folders !== null) disk.add(folders.held);
     if (plan.task.program !== undefined)
@@ -39,23 +68,9 @@ export async function workInFolders(
     turns = await takeTurns(settings, planned, parts, withWorkspace, workspace?.files ?? null);
     if ((await disk.ended()) === null) await files?.collect(transcript);
   } catch (err) {
-    held.assertOurs();
-    turns = { ...turns, failure: turns.failure ?? failureOf(err) };
+    fail(err);
   } finally {
-    try {
-      await workspace?.leave(turns, async () => disk.ended());
-    } catch (err) {
-      held.assertOurs();
-      // What the turns cost and said stands, whatever became of the files.
-      turns = { ...turns, failure: turns.failure ?? failureOf(err) };
-    } finally {
-      const why = await disk.ended();
-      if (why !== null)
-        turns = { ...turns, failure: new RunFailure('permanent', `the program was ended: ${why}`) };
-      disk.close();
-      if (folders !== null)
-        await releaseFolders(folders, kind.sessions ? sessionFolder(plan, turns) : undefined);
-    }
+    await workspace?.leave(turns, async () => disk.ended()).catch(fail);
   }
   return turns;
 }

@@ -116,7 +116,7 @@ export class DiskWatch {
 }
 
 /** One run on the disk, with the folders that its programs write to. */
-class RunOnDisk {
+export class RunOnDisk {
   readonly about: Record<string, string>;
   readonly allowed: number;
   readonly #onChange: () => void;
