@@ -1,26 +1,11 @@
 /** A program that writes without end, beside one that does its work. */
-import {
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findRun, findWorkspace, listRunEvents, ToolRegistry, triggerIssue } from '@acp/core';
-import { createListener, type Listener, transaction } from '@acp/db';
-import { loadConfig, Vault } from '@acp/kernel';
-import { openQueue, type Queue } from '@acp/queue';
-import { LocalStorage } from '@acp/storage';
+import { findRun, findWorkspace, listRunEvents, triggerIssue } from '@acp/core';
+import { transaction } from '@acp/db';
 import * as kit from '@acp/testkit';
-import { loadPricing } from '../pricing.ts';
-import { DiskWatch } from '../programs/disk-watch.ts';
-import { workspaceSources } from '../workspaces/sources.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { RunPool } from './run-pool.ts';
+import { type PoolStage, startPool } from './pool-stage.ts';
 
 const withBubblewrap = await kit.needsBubblewrap(describe);
 
@@ -40,12 +25,10 @@ const calls: kit.FakeCliCall[] = [
   as('ls > seen.txt; cat mine.txt >> seen.txt'),
 ];
 
-let db: kit.TestDatabase;
+let stage: PoolStage;
+let db: PoolStage['db'];
 let folder: string;
-let listener: Listener;
-let queue: Queue;
-let leases: LeaseKeeper;
-let pool: RunPool;
+let pool: PoolStage['pool'];
 
 function sizeOf(place: string): number {
   return readdirSync(place, { withFileTypes: true, recursive: true })
@@ -57,52 +40,14 @@ function sizeOf(place: string): number {
 }
 
 beforeAll(async () => {
-  db = await kit.cloneDatabase('full_disk');
-  folder = realpathSync(mkdtempSync('/var/tmp/full-disk-test-'));
-  const script = path.join(folder, 'script.json');
-  writeFileSync(script, JSON.stringify({ calls }));
-  const command = kit.fakeCliCommand('a', script).map((word) => `"${word}"`);
-  const config = loadConfig({
-    DATABASE_URL: db.url,
-    SERVICE_HOME: path.join(folder, 'home'),
-    SERVICE_CLI_A_COMMAND: command.join(' '),
-    SERVICE_WORKSPACE_MIN_FREE: String(LIMIT),
+  stage = await startPool('full_disk', {
+    calls,
+    variables: { SERVICE_WORKSPACE_MIN_FREE: String(LIMIT) },
+    free: (home) => SIZE - sizeOf(home),
   });
-  const logger = kit.testLogger();
-  const { database } = db;
-  listener = createListener({ url: db.url, logger });
-  queue = await openQueue({ database, role: 'client' });
-  const claimed_by = 'scheduler';
-  leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
-  const storage = new LocalStorage(path.join(folder, 'files'));
-  const vault = new Vault(null, []);
-  const free = async () => Promise.resolve(SIZE - sizeOf(config.home));
-  pool = new RunPool({
-    database,
-    config,
-    logger,
-    leases,
-    claimed_by,
-    provider: null,
-    pricing: await loadPricing(null),
-    vault,
-    storage,
-    tools: new ToolRegistry([], logger),
-    recall: async () => Promise.resolve([]),
-    workspaces: {
-      ...workspaceSources({ config, database, logger, storage, vault }),
-      disk: new DiskWatch(config, logger, { free }),
-    },
-    onFree: () => undefined,
-  });
+  ({ db, folder, pool } = stage);
 });
-afterAll(async () => {
-  await pool.drain(5000);
-  leases.close();
-  await queue.stop();
-  await listener.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(async () => stage.stop());
 
 withBubblewrap('a program that writes without end', () => {
   it('is ended alone, nothing of it stays, and the next run begins with what was stored before', async () => {

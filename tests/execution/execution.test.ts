@@ -1,6 +1,4 @@
 /** How the pool handles runs interrupted by database errors, and results delivered from outside. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   cancelRun,
@@ -13,77 +11,26 @@ import {
   recordAction,
   sweepLostRun,
   takeBackRun,
-  ToolRegistry,
   triggerIssue,
   updatePermissions,
 } from '@acp/core';
-import { createListener, type Listener, schema, transaction } from '@acp/db';
-import { loadConfig, Vault } from '@acp/kernel';
-import { openQueue, type Queue } from '@acp/queue';
-import { LocalStorage } from '@acp/storage';
+import { schema, transaction } from '@acp/db';
 import * as kit from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
-import { loadPricing } from '../pricing.ts';
-import type { BroughtResult } from './remote-result.ts';
-import { HeldRun } from './held-run.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { workspaceSources } from '../workspaces/sources.ts';
-import { RunPool } from './run-pool.ts';
+import { HeldRun } from '../../apps/scheduler/src/execution/held-run.ts';
+import type { BroughtResult } from '../../apps/scheduler/src/execution/remote-result.ts';
+import { type PoolStage, startPool } from './pool-stage.ts';
 
-let db: kit.TestDatabase;
-let folder: string;
-let listener: Listener;
-let queue: Queue;
-let leases: LeaseKeeper;
-let pool: RunPool;
-let newPool: () => RunPool;
+let stage: PoolStage;
+let db: PoolStage['db'];
+let leases: PoolStage['leases'];
+let pool: PoolStage['pool'];
 
 beforeAll(async () => {
-  db = await kit.cloneDatabase('execution');
-  folder = await mkdtemp('/var/tmp/execution-test-');
-  const script = path.join(folder, 'script.json');
-  await writeFile(script, JSON.stringify({ calls: [{ texts: ['Done.'] }] }));
-  const command = kit.fakeCliCommand('a', script).map((word) => `"${word}"`);
-  const config = loadConfig({
-    DATABASE_URL: db.url,
-    SERVICE_HOME: path.join(folder, 'home'),
-    SERVICE_CLI_A_COMMAND: command.join(' '),
-  });
-  const logger = kit.testLogger();
-  const { database } = db;
-  listener = createListener({ url: db.url, logger });
-  queue = await openQueue({ database, role: 'client' });
-  const claimed_by = 'scheduler';
-  leases = new LeaseKeeper({ database, listener, logger, claimed_by, lease_sec: config.run_lease_sec });
-  const storage = new LocalStorage(path.join(folder, 'files'));
-  const vault = new Vault(null, []);
-  const workspaces = workspaceSources({ config, database, logger, storage, vault });
-  const pricing = await loadPricing(null);
-  newPool = () =>
-    new RunPool({
-      database,
-      config,
-      logger,
-      leases,
-      claimed_by,
-      provider: null,
-      pricing,
-      vault,
-      storage,
-      tools: new ToolRegistry([], logger),
-      recall: async () => [],
-      workspaces,
-      onFree: () => undefined,
-    });
-  pool = newPool();
+  stage = await startPool('execution', { calls: [{ texts: ['Done.'] }] });
+  ({ db, leases, pool } = stage);
 });
-afterAll(async () => {
-  await pool.drain(5000);
-  leases.close();
-  await queue.stop();
-  await listener.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(async () => stage.stop());
 beforeEach(async () => {
   await db.database.db.execute(sql`delete from heartbeat_runs`);
 });
@@ -148,7 +95,7 @@ describe('a run that waits for another one of its agent', () => {
 
   it('has a job where the process stops, which waits for that to be written', async () => {
     const { id, next } = await waiting();
-    const leaving = newPool();
+    const leaving = stage.newPool();
     expect(await leaving.claimOne()).toBe(true);
     expect(await leaving.drain(5000)).toBe(true);
     expect(await read(id)).toMatchObject({ error_category: 'config' });
