@@ -71,7 +71,7 @@ const api = async (method: 'get' | 'post' | 'patch', path: string, body?: object
   return answer.body as Record<string, unknown> & { id: string };
 };
 
-const TEXT = 'Two lines:\n<b>"one"</b> & another';
+const TEXT = 'Two lines:\n<b>"one"</b> & another, in a <textarea>';
 
 describe.each([
   [

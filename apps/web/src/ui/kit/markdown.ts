@@ -7,15 +7,16 @@ import type { Html } from './html.ts';
 
 // Known only to this process, so that no content repeated by a page can be mistaken for a mark.
 const mark = `\0${randomBytes(12).toString('base64url')}`;
-const marks = new RegExp(`${mark}\\0([^\\0]*)\\0([^\\0]*)\\0`);
+const marks = new RegExp(`${mark}\\0([^\\0]*)\\0([^]*?)${mark}`);
 
 /**
- * Marks the position of a text that may contain Markdown.
+ * Marks the position of a text that may contain Markdown. Until it is rendered, the text contains no `<`: whoever reads the page's
+ * forms (form-fields.ts, give-back.ts) takes none of it for a tag.
  * @param source path of the page that shows only this text; a text without one is never folded
  */
 export function markdown(text: string | null, source = ''): Html {
   if (text === null || text.trim() === '') return '';
-  return `${mark}\0${source}\0${text.replaceAll('\0', '')}\0`;
+  return `${mark}\0${source}\0${text.replaceAll('\0', '').replaceAll('<', '\0')}${mark}`;
 }
 
 export interface MarkedText {
@@ -29,7 +30,7 @@ export function splitAtTexts(page: Html): { pieces: Html[]; texts: MarkedText[] 
   const texts: MarkedText[] = [];
   const pieces = [parts[0] ?? ''];
   for (let at = 1; at < parts.length; at += 3) {
-    texts.push({ source: parts[at]!, text: parts[at + 1]! });
+    texts.push({ source: parts[at]!, text: parts[at + 1]!.replaceAll('\0', '<') });
     pieces.push(parts[at + 2]!);
   }
   return { pieces, texts };
