@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { endpoints, PATH_PARAM, pathParams } from '@acp/contract';
 import type { EndpointRow } from '@acp/contract';
 import { type Database, schema } from '@acp/db';
+import { encodeCursor } from '@acp/kernel';
 import * as fc from 'fast-check';
 import request from 'supertest';
 import { arbitraryOf, character, validOf } from './arbitraries.ts';
@@ -143,4 +144,41 @@ describe.each(endpoints.filter(({ id }) => id !== 'docs.page'))('$id', (row) => 
       { numRuns: RUNS_PER_ROW },
     );
   });
+});
+
+/** As many values of as many kinds as the cursors of our lists have, and more than any column holds. */
+const forged = [-1, 2 ** 31, 2 ** 53 - 1].flatMap((number) => {
+  const [instant, id] = ['0001-01-01T00:00:00+14:00', '3f1f6c1e-0d5c-4c4b-9f43-5a3a8d0b7f11'];
+  return [[number], [number, null], [instant, id], [number, instant, id], [String(number), id]].map(
+    encodeCursor,
+  );
+});
+
+const queryOf = ({ query }: EndpointRow) =>
+  ({ properties: {}, ...query }).properties as Record<string, { enum?: string[] }>;
+
+const orders = (row: EndpointRow): Record<string, string>[] => {
+  const { sort, q } = queryOf(row);
+  return [{}, ...(sort?.enum ?? []).map((name) => ({ sort: name })), ...(q ? [{ q: 'a' }] : [])];
+};
+
+const lists = endpoints.filter((row) => row.method === 'GET' && 'cursor' in queryOf(row));
+
+it.each(lists)('$id refuses a forged cursor, or finds nothing beyond it, in whatever order', async (row) => {
+  const { cast, stage } = await (shared ??= setStage());
+  const params = Object.fromEntries(
+    pathParams(row.path).map((name) => [name, staged(stage, row, name) ?? '']),
+  );
+  for (const order of orders(row))
+    for (const cursor of forged) {
+      const shot: Shot = {
+        caller: 'admin',
+        params,
+        query: { ...order, cursor },
+        body: undefined,
+        headers: {},
+      };
+      const { status } = await shoot(row, cast, shot);
+      expect({ order, cursor, fine: status < 500 }).toEqual({ order, cursor, fine: true });
+    }
 });

@@ -72,6 +72,8 @@ describe('cursors', () => {
     ['uuid', '3f1f6c1e-0d5c-4c4b-9f43-5a3a8d0b7f11', true],
     ['uuid', 'x', false],
     ['integer', 12, true],
+    ['integer', -(2 ** 31), true],
+    ['integer', 2 ** 31, false],
     ['integer', 1.5, false],
     ['integer', '12', false],
     ['integer?', null, true],

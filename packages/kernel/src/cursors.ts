@@ -8,7 +8,10 @@ import { isTimestamp } from './time.ts';
 
 export type CursorValue = string | number | null;
 
-/** The type of one cursor value; with `?` it may be null. `any` leaves the check to the caller. */
+/**
+ * The type of one cursor value; with `?` it may be null. `integer` is PostgreSQL's, of four bytes. `any` leaves the check to the
+ * caller.
+ */
 export type CursorField =
   | 'any'
   | 'text'
@@ -25,7 +28,7 @@ const maxCursorLength = 4096;
 const checks: Record<string, (value: CursorValue) => boolean> = {
   any: () => true,
   text: (value) => typeof value === 'string',
-  integer: (value) => Number.isSafeInteger(value),
+  integer: (value) => typeof value === 'number' && (value | 0) === value,
   uuid: isUuid,
   timestamp: isTimestamp,
 };

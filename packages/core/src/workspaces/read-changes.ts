@@ -97,13 +97,10 @@ function filesOf(workspace: WorkspaceRow, { run_id, cursor }: FilesQuery) {
   );
 }
 
-const LARGEST_PLACE = 2 ** 31 - 1;
-
-/** A forged position beyond any row's is clamped to the end of the list. */
 function placeIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const [place] = decodeCursor(cursor, ['integer']);
-  return Math.max(-1, Math.min(Number(place), LARGEST_PLACE));
+  return Number(place);
 }
 
 function pageOf<Row extends { position: number }, T>(
