@@ -96,6 +96,18 @@ describe('an agent’s file', () => {
     ]);
   });
 
+  it('is followed by the next page, however long its path is', async () => {
+    const folder = Array.from({ length: 9 }, () => 'z'.repeat(50)).join('/');
+    for (const name of ['a', 'b']) await upload('x', 'x.md', `${folder}/${name}`).expect(201);
+    const first = await get(`${files()}?limit=200`).expect(200);
+    const long = (first.body as { path: string }[]).findIndex(({ path: at }) => at.endsWith('/a'));
+    const upTo = await get(`${files()}?limit=${long + 1}`).expect(200);
+    const rest = await get(`${files()}?limit=1&cursor=${upTo.headers['x-next-cursor']}`).expect(200);
+    expect(rest.body).toMatchObject([{ path: `${folder}/b` }]);
+    for (const name of ['a', 'b'])
+      await request(app).delete(`${files()}/${folder}/${name}`).set(cast.agent.headers).expect(204);
+  });
+
   it('is refused at a path that leads elsewhere, and nothing of it stays', async () => {
     const before = await stored();
     for (const at of ['../x', '/etc/x', 'a/../../x', '..%2fx', '．．/x', '.ssh/authorized_keys', 'a\\..\\x'])

@@ -115,10 +115,7 @@ export const commentEndpoints = {
     auth: BEARER,
     role: 'viewer',
     scope: byIssue,
-    query: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1 })),
-      cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
-    }),
+    query: Type.Object(PageQuery),
     response: Type.Array(Comment),
     status: 200,
     tx: 'none',

@@ -28,9 +28,11 @@ export const NonBlankText = Type.String({
 
 /** Query values arrive as strings, and the query validator coerces them. A limit above the maximum is clamped, not rejected. */
 export const Limit = Type.Integer({ minimum: 1 });
+/** The longest holds the path of an agent's file. */
+const Cursor = Type.String({ minLength: 1, maxLength: 1000 });
 export const PageQuery = {
   limit: Type.Optional(Limit),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  cursor: Type.Optional(Cursor),
 };
 
 /** Lists that are searched by name: `q` has words that an entry must contain, whatever their case and accents. */
