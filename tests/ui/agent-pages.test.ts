@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Database } from '@acp/db';
+import { createAgent } from '@acp/testkit';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -12,10 +14,11 @@ import { startPages } from '../http/pages.ts';
 const home = mkdtempSync(path.join(tmpdir(), 'acp-agent-pages-'));
 let app: Express;
 let cast: Cast;
+let database: Database;
 beforeAll(async () => {
   const pages = await startPages({ SERVICE_HOME: home });
-  ({ app } = pages);
-  cast = await createCast(pages.database);
+  ({ app, database } = pages);
+  cast = await createCast(database);
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -147,6 +150,21 @@ describe('an agent’s settings', () => {
 });
 
 describe('an agent’s files', () => {
+  it('are listed page by page', async () => {
+    const { id } = await createAgent(database.db, { id: cast.company_id }, {});
+    await database.pool.query(
+      `insert into agent_files (company_id, agent_id, kind, path, storage_key, size_bytes, sha256)
+        select $1, id, 'file', 'file ' || lpad(n::text, 3, '0'), n::text || id, 1, '' from agents, generate_series(1, 60) n where id = $2`,
+      [cast.company_id, id],
+    );
+    const first = (await get(`/agents/${id}/files`)).text;
+    expect(first).not.toContain('file 051');
+    const next = /href="([^"]+)">Next page</.exec(first)![1]!.replaceAll('&#61;', '=');
+    const { text } = await get(next);
+    expect(text).toContain('file 051');
+    expect(text).not.toContain('Next page');
+  });
+
   it('are uploaded, listed, downloaded and deleted; a path that leads elsewhere is refused', async () => {
     const upload = (at: string) =>
       request(app)

@@ -1,15 +1,16 @@
 /** An agent's files and its own skills. */
 import type { AgentFile, FsSkill } from '@acp/contract';
+import type { Page } from '@acp/db';
 import { count, timeAgo, words } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, textarea } from '../kit/parts.ts';
-import { type Column, table } from '../kit/table.ts';
+import { type Column, moreLink, table } from '../kit/table.ts';
 import { agentTabs } from './settings-pages.ts';
 
 interface FilesView {
   id: string;
-  files: readonly AgentFile[];
+  files: Page<AgentFile>;
   skills: readonly FsSkill[];
   /** Whether their contents can be found as company knowledge. */
   as_knowledge: boolean;
@@ -52,7 +53,7 @@ export function filesBody({ id, files, skills, as_knowledge, can_write, error, t
         While one of the agent’s programs runs, they are in <code>files/</code> in its home, and changes it
         makes there are kept.
       </p>
-      !${files.length > 0 ? table('Files', fileColumns, files) : html`<p>None yet.</p>`}
+      !${files.items.length > 0 ? table('Files', fileColumns, files.items) : html`<p>None yet.</p>`}!${moreLink(here, files.next_cursor, 'Next page')}
       !${when(can_write, () => uploadForm(here, typed.path))}!${when(can_write, () => knowledgeForm(here, as_knowledge))}
     </section>
     <section class="card">

@@ -33,7 +33,7 @@ import { settingsBody, type SettingsOutcome } from './settings-pages.ts';
 const byAgent = { by: 'agent', param: 'agentId' } as const;
 type AgentContext = UiContext<'agent'>;
 
-/** Only the newest of each are shown; the API has older ones. */
+/** Of files on a page. Of the others only the newest are shown; the API has older ones. */
 const SHOWN = { limit: 50 };
 
 const done: Record<string, string> = texts({
@@ -86,7 +86,7 @@ async function filesPage(
   const { tx, subject, query } = context;
   const body = filesBody({
     id: subject.id,
-    files: (await listAgentFiles(tx, subject, { limit: 200 })).items,
+    files: await listAgentFiles(tx, subject, { ...SHOWN, cursor: query.cursor || undefined }),
     skills: (await listFsSkills(tx, subject, {})).items,
     as_knowledge: subject.files_as_knowledge,
     can_write: mayWrite(context),
