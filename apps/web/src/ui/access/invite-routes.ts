@@ -126,7 +126,8 @@ async function requestsPage(context: CompanyContext, error: string | null = null
         </div>`
       : emptyState(
           'No requests to join',
-          html`Users of this instance may ask through the API. It is quicker to
+          html`Users of this instance ask on their list of companies or, if they may create companies
+            themselves, through the API. It is quicker to
             <a href="${invitesPath(company_id)}">invite them</a>.`,
         );
   const said: Record<string, string> = { approved: t`Approved: a member now.`, rejected: t`Rejected.` };
