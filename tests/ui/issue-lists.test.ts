@@ -49,6 +49,11 @@ describe('the list of issues', () => {
     expect((await member.get(`${list}?all=yes`)).text).not.toMatch(/<details class="more-filters" +open/);
     expect(sorted.text).toMatch(/aria-sort="descending">\s*<a class="sort" href="[^"]*reverse&#61;yes/);
     expect(titlesOf((await member.get(`${list}?sort=title&reverse=yes`)).text)[0]).toBe('Sweep the shop');
+    const turned = await member.get(`${list}?sort=title&reverse=yes&columns=status`);
+    expect(titlesOf(turned.text)[0]).toBe('Sweep the shop');
+    const kept = /<form class="filters[^]*?<\/form>/.exec(turned.text)![0];
+    for (const field of ['name="reverse" value="yes"', 'name="columns" value="status"'])
+      expect(kept).toContain(field);
     const none = await member.get(`${list}?q=nothing+like+it`);
     expect(none.text).toContain('Nothing matches');
   });

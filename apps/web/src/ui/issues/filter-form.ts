@@ -56,6 +56,7 @@ export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter,
     !${choice({ ...field('project', project_id), label: 'Project', offer: choices.projects, fixed: [any(t`any`)] })}
     !${choice({ ...field('label', label_id), label: 'Label', offer: choices.labels, fixed: [any(t`any`)] })}
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
+    !${when(list && filter.reverse, () => html`<input type="hidden" name="reverse" value="yes" />`)}
     !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
     <button class="quiet">Filter</button>
     <div class="clear small" data-filtered>
