@@ -185,6 +185,24 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('leads from its former messages to the newest ones, by itself if something is said', async () => {
+    model.setScript(() => 'Well.');
+    const page = await openChat();
+    const chat = page.url();
+    await say(page, 'First');
+    await page.waitForSelector('.said[data-role=assistant]:not([data-follow])');
+    await page.goto(`${chat}?before=1`);
+    await page.click('text=Newest messages');
+    await page.waitForSelector('.said[data-role=assistant]');
+    await page.goto(`${chat}?before=1`);
+    await page.waitForSelector('html[data-script=ready]');
+    await say(page, 'Second');
+    await page.waitForURL(chat);
+    await page.waitForSelector('.said:has-text("Second")');
+    await page.close();
+    expect(complaints).toEqual([]);
+  });
+
   it('loses nothing typed: elsewhere before its script was there, or after what could not be sent', async () => {
     const [script, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const page = await openChat();

@@ -87,6 +87,16 @@ it('a chat whose agent is in the trash is read and offers nothing that would be 
   expect(text).not.toMatch(/href="\/agents\//);
 });
 
+it('the page of former messages leads back to the newest ones', async () => {
+  const member = Browser.of(pages.app, cast.member);
+  const { path } = await openChat(member);
+  await member.post(`${path}/messages`, { body_markdown: 'Hello' });
+  const newest = new RegExp(`<a href="${path}">Newest messages</a>`);
+  expect((await member.get(path)).text).not.toMatch(newest);
+  for (const part of ['', '/thread'])
+    expect((await member.get(`${path}${part}?before=1`)).text).toMatch(newest);
+});
+
 it('a message becomes an issue whose text is there already, and nobody else sees the page of a chat', async () => {
   const member = Browser.of(pages.app, cast.member);
   const { path } = await openChat(member);

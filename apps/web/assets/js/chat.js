@@ -169,6 +169,8 @@ class Chat {
       return;
     }
     keepDraft(field);
+    // It is not on the page of former messages.
+    if (location.search !== '') return location.assign(location.pathname);
     await this.refresh();
     scrollToEnd();
   }

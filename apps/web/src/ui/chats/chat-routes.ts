@@ -64,6 +64,7 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
     agent_name: agent?.name ?? t`The agent`,
     rows: shown,
     work: await workOfReplies(tx, shown),
+    is_former: 'before' in known,
     earlier: earlier ? (shown[0]?.position ?? null) : null,
     user_id: user.user_id,
     can_write: mayWrite(context),

@@ -14,6 +14,8 @@ export interface ThreadView {
   work: ReadonlyMap<string, ReplyWork>;
   /** Position of the oldest message shown; null if there are no earlier ones. */
   earlier: number | null;
+  /** Whether there may be later ones: the thread ends before a message. */
+  is_former: boolean;
   user_id: string;
   can_write: boolean;
   /** False if the agent is gone: the messages stay readable. */
@@ -21,9 +23,10 @@ export interface ThreadView {
 }
 
 export function thread(view: ThreadView): Html {
-  const { rows, earlier, chat_id } = view;
+  const { rows, earlier, is_former, chat_id } = view;
   return html`!${when(earlier, (before) => html`<li class="more" data-key="earlier" data-version="${String(before)}"><a href="/chats/${chat_id}?before=${String(before)}">Earlier messages</a></li>`)}
-  !${each(rows, (row) => said(view, row))}`;
+  !${each(rows, (row) => said(view, row))}
+  !${when(is_former, () => html`<li class="more" data-key="newest" data-version=""><a href="/chats/${chat_id}">Newest messages</a></li>`)}`;
 }
 
 function said(view: ThreadView, row: ChatMessageRow): Html {
