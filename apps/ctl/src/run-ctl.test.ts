@@ -1,5 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
-import { helpFor, parseCommand } from './run-ctl.ts';
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, jest } from '@jest/globals';
+import { helpFor, parseCommand, runCtl } from './run-ctl.ts';
 
 const optionsOf = (...words: string[]) => parseCommand(words).options;
 
@@ -55,4 +58,23 @@ describe('help', () => {
     expect(helpFor(['workers', 'approve', 'help'])).toBeUndefined();
     expect(helpFor([])).toBeUndefined();
   });
+});
+
+it('a database that can’t be started is told in one line, with what to do about it', async () => {
+  const home = mkdtempSync(path.join(tmpdir(), 'acp-ctl-'));
+  const data = path.join(home, 'postgres/data');
+  mkdirSync(data, { recursive: true });
+  delete process.env.DATABASE_URL;
+  process.env.SERVICE_HOME = home;
+  const said = jest.spyOn(console, 'error').mockReturnValue();
+  const { argv } = process;
+  process.argv = [...argv.slice(0, 2), 'companies', 'list'];
+  try {
+    expect(await runCtl()).toBe(1);
+  } finally {
+    process.argv = argv;
+  }
+  expect(said.mock.calls).toEqual([
+    [`${data} is not a PostgreSQL data folder: move it away, or set DATABASE_URL`],
+  ]);
 });

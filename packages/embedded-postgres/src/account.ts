@@ -1,5 +1,6 @@
 import { chown, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { unavailable } from '@acp/kernel';
 import type { Folder } from './folder.ts';
 
 /** The account the server runs under, spread into the options of child_process. Empty: our own. */
@@ -17,7 +18,7 @@ export async function chooseAccount(folder: Folder): Promise<Account> {
   const owner = await stat(folder.data).catch(() => undefined);
   if (self !== 0) {
     if (owner !== undefined && owner.uid !== self) {
-      throw new Error(
+      throw unavailable(
         `${folder.data} belongs to the user with id ${owner.uid}: start the service as that user or as root`,
       );
     }

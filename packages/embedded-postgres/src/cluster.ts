@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { unavailable } from '@acp/kernel';
 import { dataArgument } from './account.ts';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
@@ -26,12 +27,12 @@ export async function ensureCluster(
   if (found === undefined) {
     const leftover = await stat(folder.data).catch(() => undefined);
     if (leftover !== undefined)
-      throw new Error(`${folder.data} is not a PostgreSQL data folder: move it away, or set DATABASE_URL`);
+      throw unavailable(`${folder.data} is not a PostgreSQL data folder: move it away, or set DATABASE_URL`);
     return createCluster(folder, binaries, account, superuser);
   }
   const major = binaries.version.split('.')[0];
   if (found.trim() !== major) {
-    throw new Error(
+    throw unavailable(
       `${folder.data} was made by PostgreSQL ${found.trim()}, the embedded one is ${binaries.version}: ` +
         'dump it with its own version and restore the dump, or set DATABASE_URL',
     );
@@ -41,9 +42,9 @@ export async function ensureCluster(
 
 export async function readConnection(folder: Folder): Promise<Connection> {
   const text = await readFile(folder.connection, 'utf8').catch((cause: unknown) => {
-    throw new Error(
+    throw unavailable(
       `can't read ${folder.connection}, which holds the database's password: restore it, or set DATABASE_URL`,
-      { cause },
+      cause,
     );
   });
   const connection: Connection = JSON.parse(text);
@@ -117,7 +118,7 @@ async function initialise(
       child.once('close', resolve);
     });
     if (code !== 0)
-      throw new Error(
+      throw unavailable(
         `initdb ended with ${code}; set DATABASE_URL to use another PostgreSQL\n${output.slice(-2000)}`,
       );
   } finally {

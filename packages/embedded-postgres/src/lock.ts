@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { unavailable } from '@acp/kernel';
 
 const RETRY_MS = 25;
 // Longer than the crash recovery of a small instance; otherwise waiting processes would give up before the server is up.
@@ -17,7 +18,7 @@ export async function withFolderLock<T>(folder: string, work: () => Promise<T>):
   let holder = await tryLock(name);
   while (holder === undefined) {
     if (performance.now() > deadline)
-      throw new Error(`another process has kept PostgreSQL in ${folder} locked for too long`);
+      throw unavailable(`another process has kept PostgreSQL in ${folder} locked for too long`);
     await delay(RETRY_MS);
     holder = await tryLock(name);
   }

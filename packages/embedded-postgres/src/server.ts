@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Logger } from '@acp/kernel';
+import { type Logger, unavailable } from '@acp/kernel';
 import { dataArgument } from './account.ts';
 import type { Account } from './account.ts';
 import type { Folder } from './folder.ts';
@@ -116,7 +116,7 @@ async function startError(folder: Folder, reason: string): Promise<Error> {
   const message = `the embedded PostgreSQL did not start: ${reason}\n${tail}`;
   return tail.includes('could not create any TCP/IP sockets')
     ? new PortTakenError(message)
-    : new Error(message);
+    : unavailable(message);
 }
 
 // One file of old lines is kept; the log contains no statements, so it grows slowly.

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import type { Logger } from '@acp/kernel';
+import { type Logger, unavailable } from '@acp/kernel';
 import { Client } from 'pg';
 import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
@@ -207,7 +207,7 @@ async function choosePort(wanted: number, lastTime: number): Promise<number> {
   if (port !== undefined) return port;
   const other = wanted === 0 ? await freePort(0) : undefined;
   if (other === undefined)
-    throw new Error(`port ${wanted} on ${LOOPBACK} is in use: choose another for the embedded PostgreSQL`);
+    throw unavailable(`port ${wanted} on ${LOOPBACK} is in use: choose another for the embedded PostgreSQL`);
   return other;
 }
 
