@@ -9,7 +9,7 @@ export {
 export type { TestDatabase } from './test-database.ts';
 export { startTestServer, stopTestServer, testLogger } from './test-server.ts';
 export type { TestServer } from './test-server.ts';
-export { pagesRead } from './pages-read.ts';
+export { pagesRead, plansOf, stepsOf } from './pages-read.ts';
 export { startStatementCounter } from './statement-counter.ts';
 export type { StatementCounter } from './statement-counter.ts';
 export { freePort } from './free-port.ts';

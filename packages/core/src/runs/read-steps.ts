@@ -1,6 +1,6 @@
 import type { Actor, TurnUsage } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { usageOf } from './logged-usage.ts';
 import { ofRun, readable } from './read-runs.ts';
 
@@ -30,25 +30,33 @@ export interface RunStep extends Record<string, unknown> {
 
 /** More than the turns that a run may take. */
 const MOST_STEPS = 200;
+/** Entries are numbered between these. */
+const BEFORE_ALL = -1;
+const AFTER_ALL = 2_147_483_647;
 
 /** The turns of a run from its transcript, in order; none if the reader may not read the run. */
 export async function listRunSteps(tx: Tx, reader: Actor, run_id: string): Promise<RunStep[]> {
+  const ofReader = sql`${run_events} where ${ofRun(run_id)} and ${readable(reader)}`;
+  const at = (instant: SQL) => sql`extract(epoch from ${instant})::float8 * 1000`;
+  // Each turn is a range of the transcript's index: to number all of the entries and to group them would sort a long transcript twice.
   const { rows } = await tx.execute<RunStep & { logged_usage: unknown[] | null }>(sql`
-    select turn::int, min(seq) as seq, min(at) as began_at,
-      min(at) filter (where kind = 'output') as first_output_at,
-      max(at) filter (where kind = 'output') as last_output_at,
-      max(at) as ended_at,
-      (count(*) filter (where kind = 'action'))::int as verbs,
-      (count(*) filter (where kind = 'action' and failed))::int as failed_verbs,
-      (count(*) filter (where kind = 'tool' and tool is distinct from 'result'))::int as tools,
-      (count(*) filter (where kind = 'error'))::int as errors,
-      jsonb_agg(logged_usage order by seq) filter (where logged_usage is not null) as logged_usage
-    from (
-      select seq, kind, payload ->> 'name' as tool, payload @> '{"ok": false}' as failed, extract(epoch from created_at)::float8 * 1000 as at,
-        case when kind = 'log' then payload -> 'usage' end as logged_usage,
-        count(*) filter (where kind = 'prompt') over (order by seq) as turn
-      from ${run_events} where ${ofRun(run_id)} and ${readable(reader)}
-    ) entry group by turn order by turn limit ${MOST_STEPS}`);
+    with step as materialized (
+      select (row_number() over (order by seq) - 1)::int as turn, seq as first, lead(seq, 1, ${AFTER_ALL}::int) over (order by seq) as next
+      from (select ${BEFORE_ALL}::int as seq union all select seq from ${ofReader} and kind = 'prompt') begun
+      order by seq limit ${MOST_STEPS + 1}
+    )
+    select step.turn, entry.* from step cross join lateral (
+      select min(seq) as seq, ${at(sql`min(created_at)`)} as began_at,
+        ${at(sql`min(created_at) filter (where kind = 'output')`)} as first_output_at,
+        ${at(sql`max(created_at) filter (where kind = 'output')`)} as last_output_at,
+        ${at(sql`max(created_at)`)} as ended_at,
+        (count(*) filter (where kind = 'action'))::int as verbs,
+        (count(*) filter (where kind = 'action' and payload @> '{"ok": false}'))::int as failed_verbs,
+        (count(*) filter (where kind = 'tool' and payload ->> 'name' is distinct from 'result'))::int as tools,
+        (count(*) filter (where kind = 'error'))::int as errors,
+        jsonb_agg(payload -> 'usage' order by seq) filter (where kind = 'log' and payload -> 'usage' is not null) as logged_usage
+      from ${ofReader} and seq >= step.first and seq < step.next
+    ) entry where entry.seq is not null order by step.turn limit ${MOST_STEPS}`);
   return rows.map(({ logged_usage, ...step }) => ({ ...step, usage: usageOf(logged_usage?.at(-1)) }));
 }
 
