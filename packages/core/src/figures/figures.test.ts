@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
-import { createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import { createAgent, createCompany, createIssue, databaseWithQueue, plansOf, stepsOf } from '@acp/testkit';
 import { agentFigures, dayFigures } from './index.ts';
 
 let database: Database;
@@ -63,6 +63,30 @@ describe('figures', () => {
     });
     expect(figures!.runs).toHaveLength(20);
     expect(figures!.runs.at(-1)).toEqual({ status: 'running', cost_usd: 0.25 });
+  });
+
+  it('read the newest runs of an agent alone, and have them oldest first', async () => {
+    const s = await stage();
+    const start = Date.now() - 100_000;
+    // Written in another order than they began in.
+    for (const at of Array.from({ length: 40 }, (_, n) => (n * 7) % 40))
+      await s.run(at % 3 === 0 ? 'failed' : 'succeeded', {
+        created_at: new Date(start + at * 1000),
+        cost_usd: `0.${at + 10}`,
+      });
+    const read = async (db: Database['db']) => agentFigures(db, s.company.id);
+    expect((await read(database.db))[0]).toMatchObject({ ended: 20, succeeded: 13, last_status: 'failed' });
+    expect((await read(database.db))[0]!.runs).toEqual(
+      Array.from({ length: 20 }, (_, n) => ({
+        status: (n + 20) % 3 === 0 ? 'failed' : 'succeeded',
+        cost_usd: (n + 30) / 100,
+      })),
+    );
+    const [plan] = await plansOf(database, read);
+    const ofRuns = stepsOf(plan!).filter((step) => step['Relation Name'] === 'heartbeat_runs');
+    expect(ofRuns.map((step) => [step['Index Name'], step['Actual Rows']])).toEqual([
+      ['heartbeat_runs_agent', 20],
+    ]);
   });
 
   it('name no issue of a run that is private, and no agent of another company', async () => {
