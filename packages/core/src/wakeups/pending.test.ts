@@ -8,9 +8,10 @@ import {
   createIssue,
   databaseWithQueue,
   nextInstant,
+  pagesRead,
   pendingWakeups,
 } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import {
   bindWakeups,
   cancelWakeups,
@@ -51,6 +52,16 @@ describe('the life of a wakeup', () => {
     expect(await pendingWakeups(database.db, agent.id)).toEqual([]);
     expect(await consumeWakeups(database.db, [second])).toEqual([]);
     expect(await consumeWakeups(database.db, [first])).toMatchObject([{ id: wakeup_id }]);
+  });
+
+  it('is bound without a look at all that is pending', async () => {
+    const { company, agent, ask } = await setUp();
+    await database.db.execute(sql`
+      insert into wakeup_requests (company_id, agent_id, issue_id, reason)
+      select ${company.id}, ${agent.id}, gen_random_uuid(), 'comment' from generate_series(1, 5000)`);
+    const bindings = [{ wakeup_id: await ask(null), run_id: newId() }];
+    expect(await pagesRead(database, async (db) => bindWakeups(db, bindings))).toBeLessThan(50);
+    expect(await consumeWakeups(database.db, [bindings[0]!.run_id])).toHaveLength(1);
   });
 
   it('is consumed by the claim; a later request is a new one', async () => {

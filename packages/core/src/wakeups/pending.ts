@@ -19,10 +19,12 @@ export async function bindWakeups(
   tx: Tx,
   bindings: readonly { wakeup_id: string; run_id: string }[],
 ): Promise<void> {
+  const ids = bindings.map(({ wakeup_id }) => wakeup_id);
+  // By their keys as well: PostgreSQL takes the list for a hundred, and would compare it with everything that is pending.
   await tx.execute(sql`
     update wakeup_requests set run_id = binding.run_id
     from jsonb_to_recordset(${JSON.stringify(bindings)}::jsonb) as binding(wakeup_id uuid, run_id uuid)
-    where wakeup_requests.id = binding.wakeup_id
+    where wakeup_requests.id = any(${sql.param(ids)}::uuid[]) and wakeup_requests.id = binding.wakeup_id
       and wakeup_requests.status = 'pending' and wakeup_requests.run_id is null`);
 }
 
