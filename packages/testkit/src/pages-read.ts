@@ -11,6 +11,7 @@ export interface PlanStep {
   'Shared Read Blocks': number;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Subplan Name'?: string;
   Plans?: PlanStep[];
 }
 

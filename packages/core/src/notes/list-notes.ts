@@ -116,7 +116,7 @@ function search(filters: SQL, q: string, limit: number, after: readonly CursorVa
     with asked as materialized (
       select ${q}::text as q, set_config('pg_trgm.word_similarity_threshold', ${WORD_SIMILARITY_THRESHOLD}, true)
     ),
-    found as (
+    found as materialized (
       select ${notes.id} as id, ${notes.created_at} as created_at, (
         case when ${contains} then 2000 else 0 end
         + round((1000 * ts_rank(${text}, ${words}, 32) + 1000 * word_similarity(${q}, ${notes.title}))::numeric)

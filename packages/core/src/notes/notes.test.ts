@@ -9,6 +9,8 @@ import {
   createUser,
   databaseWithQueue,
   nextInstant,
+  plansOf,
+  stepsOf,
 } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import {
@@ -133,6 +135,14 @@ describe('search', () => {
     } while (cursor !== undefined);
     expect([seen.length, new Set(seen).size]).toEqual([5, 5]);
     await expect(list({ q: 'report', cursor: 'nonsense' })).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
+  it('rates each match once, on later pages too', async () => {
+    const { company, write, list } = await setUp();
+    for (let n = 0; n < 3; n += 1) await write({ title: `Report ${n}`, body_markdown: 'text' });
+    const query = { q: 'report', limit: 1, cursor: (await list({ q: 'report', limit: 1 })).next_cursor! };
+    const [plan] = await plansOf(database, async (db) => listNotes(db, company.id, query));
+    expect(stepsOf(plan!).map((step) => step['Subplan Name'])).toContain('CTE found');
   });
 
   it('finds the parts of addresses, paths and tags, written as in the text or bare', async () => {
