@@ -9,16 +9,18 @@ import { budgetWindowStart } from '../agents/index.ts';
  * @param charging the run whose cost event already exists and whose cost the caller is about to charge
  */
 export async function ensureWindows(tx: Tx, which: SQL, charging: string | null = null): Promise<void> {
+  const spent = (towards: SQL) => sql`(select sum(e.cost_usd) from cost_events e
+    where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart} and ${towards}
+      and (e.run_id is null or e.run_id is distinct from ${charging}::uuid))`;
   await tx.execute(sql`
     with p as materialized (
       select * from budget_policies p where ${which} order by p.id for key share
     )
     insert into budget_windows (policy_id, window_start, spent_usd)
-    select p.id, ${budgetWindowStart}, coalesce((
-      select sum(e.cost_usd) from cost_events e
-      where e.company_id = p.company_id and e.occurred_at >= ${budgetWindowStart}
-        and case p.scope_type when 'agent' then e.agent_id = p.scope_id or p.scope_id = any(e.rolled_up_to) when 'project' then e.project_id = p.scope_id else true end
-        and (e.run_id is null or e.run_id is distinct from ${charging}::uuid)), 0)
+    select p.id, ${budgetWindowStart}, coalesce(case p.scope_type
+      when 'project' then ${spent(sql`e.project_id = p.scope_id`)}
+      when 'agent' then ${spent(sql`(e.agent_id = p.scope_id or p.scope_id = any(e.rolled_up_to))`)}
+      else ${spent(sql`true`)} end, 0)
     from p order by p.id on conflict do nothing`);
 }
 
