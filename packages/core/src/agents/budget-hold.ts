@@ -19,18 +19,19 @@ export const budgetWindowStart = sql`(case p."window" when 'lifetime' then times
 /**
  * Whether a breached `pause` policy blocks one of the scopes: an incident is open in the policy's current window. The single
  * definition for admission, claims, pauses and resumes.
- * @param scopes a list, or a select, of company, project and agent ids; nulls match nothing
+ * @param scopes an array of company, project and agent ids; nulls match nothing. PostgreSQL looks each of them up, while it would
+ * compare those of a select with all policies.
  */
 export function budgetHeld(scopes: SQL): SQL {
   return sql`exists (select from budget_policies p, budget_incidents b
     where b.policy_id = p.id and b.kind = 'breach' and b.status = 'open' and b.window_start = ${budgetWindowStart}
-      and p.scope_id in (${scopes}) and p.enabled and p.action = 'pause')`;
+      and p.scope_id = any(${scopes}) and p.enabled and p.action = 'pause')`;
 }
 
 /** The scopes that limit an agent's spending wherever it works: itself, its company, and the agents that spawned it. */
 export function scopesOfAgent(alias: string): SQL {
   const a = sql.identifier(alias);
-  return sql`select unnest(array[${a}.id, ${a}.company_id] || ${a}.ancestor_ids)`;
+  return sql`(array[${a}.id, ${a}.company_id] || ${a}.ancestor_ids)`;
 }
 
 /**

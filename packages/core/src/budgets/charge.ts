@@ -16,8 +16,8 @@ export interface Spender {
 
 /** The policies `p` that apply to the spender. */
 const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
-  sql`p.company_id = ${company_id} and p.enabled and p.scope_id in (
-      select unnest(array[${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid] || ${ancestorsOf(sql`${agent_id}::uuid`)}))
+  sql`p.company_id = ${company_id} and p.enabled and p.scope_id = any(
+      array[${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid] || ${ancestorsOf(sql`${agent_id}::uuid`)})
     ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 
 /**
@@ -51,8 +51,11 @@ async function charge(
       select policy_id, window_start, amount_usd, settled_usd from budget_reservations where run_id = ${run_id}::uuid
     ), policy as materialized (
       -- Locked against deletion, which also locks a policy before its windows.
-      select p.id, ${policiesOf(spender)} as spends, ${budgetWindowStart} as window_start from budget_policies p
-      where (${policiesOf(spender)}) or p.id in (select policy_id from mine) order by p.id for key share
+      select p.id, p.limit_usd, p.warn_percent, p.enabled, ${policiesOf(spender)} as spends, ${budgetWindowStart} as window_start
+      from budget_policies p
+      where p.id = any(array(
+        select p.id from budget_policies p where ${policiesOf(spender)} union select policy_id from mine
+      )) order by p.id for key share
     ), target as materialized (
       select policy_id, window_start, sum(charge) as charge, sum(returned) as returned from (
         select policy.id as policy_id, policy.window_start, 0 as returned,
@@ -76,9 +79,8 @@ async function charge(
       delete from budget_reservations using verdict where verdict.complete and run_id = ${run_id}::uuid
     )
     select complete, exists (
-      select from held join budget_policies p on p.id = held.policy_id and p.enabled
-      where held.window_start = ${budgetWindowStart}
-        and ${dueIncident(sql`(held.spent_usd + held.charge)`, sql`held.window_start`)} is not null) as due
+      select from held join policy p on p.id = held.policy_id and p.enabled and p.window_start = held.window_start
+      where ${dueIncident(sql`(held.spent_usd + held.charge)`, sql`held.window_start`)} is not null) as due
     from verdict`);
   return rows[0] ?? { complete: true, due: false };
 }

@@ -15,11 +15,11 @@ export async function holdingIncidents(
   tx: Tx,
   of: { company_id: string; agent_id: string; project_id: string | null },
 ): Promise<BudgetIncident[]> {
-  const scopes = sql`select unnest(array[${of.company_id}::uuid, ${of.agent_id}::uuid, ${of.project_id}::uuid]
-    || ${ancestorsOf(sql`${of.agent_id}::uuid`)})`;
+  const scopes = sql`array[${of.company_id}::uuid, ${of.agent_id}::uuid, ${of.project_id}::uuid]
+    || ${ancestorsOf(sql`${of.agent_id}::uuid`)}`;
   const holding = sql`(select b.id from budget_policies p, budget_incidents b
     where b.policy_id = p.id and b.kind = 'breach' and b.status = 'open' and b.window_start = ${budgetWindowStart}
-      and p.company_id = ${of.company_id} and p.scope_id in (${scopes}) and p.enabled and p.action = 'pause')`;
+      and p.company_id = ${of.company_id} and p.scope_id = any(${scopes}) and p.enabled and p.action = 'pause')`;
   const rows = await tx
     .select()
     .from(budget_incidents)

@@ -81,7 +81,7 @@ export async function recordServiceCost(tx: Tx, company_id: string, cost: RunCos
 /** Whether a pausing budget for the whole company is used up. */
 export async function isCompanyOverBudget(tx: Tx, company_id: string): Promise<boolean> {
   const { rows } = await tx.execute<{ over: boolean }>(
-    sql`select ${budgetHeld(sql`select ${company_id}::uuid`)} as over`,
+    sql`select ${budgetHeld(sql`array[${company_id}::uuid]`)} as over`,
   );
   return rows[0]?.over === true;
 }

@@ -47,8 +47,8 @@ const wantedRows = (holds: readonly Hold[]) => sql`(
 const policiesOf = (
   { company_id, project_id }: { company_id: string; project_id: string | null },
   holds: readonly Hold[],
-) => sql`p.company_id = ${company_id} and p.enabled and (p.scope_id in (${company_id}::uuid, ${project_id}::uuid)
-  or exists (select from ${wantedRows(holds)} w where p.scope_id = any(w.agents)))`;
+) => sql`p.company_id = ${company_id} and p.enabled and p.scope_id = any(
+  array[${company_id}::uuid, ${project_id}::uuid] || array(select unnest(w.agents) from ${wantedRows(holds)} w))`;
 
 async function hold(
   tx: Tx,

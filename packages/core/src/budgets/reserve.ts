@@ -60,7 +60,7 @@ export async function reportSpending(tx: Tx, run_id: string): Promise<void> {
 }
 
 const policiesOfRun = (run_id: string) => sql`exists (select from heartbeat_runs r
-  where r.id = ${run_id} and p.company_id = r.company_id and p.enabled and p.scope_id in (${scopesOfRun('r')}))`;
+  where r.id = ${run_id} and p.company_id = r.company_id and p.enabled and p.scope_id = any(${scopesOfRun('r')}))`;
 
 const lastRuns = sql`(select cost_usd from heartbeat_runs x
   where x.agent_id = run.agent_id and x.status = 'succeeded' order by x.created_at desc nulls last, x.id desc nulls last limit 20)`;
@@ -72,9 +72,9 @@ async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
       from heartbeat_runs r
       where r.id = ${call.run_id} and r.fence = ${call.fence} and r.status = 'running' for no key update
     ), policy as materialized (
-      select p.id, p.limit_usd, p.action, ${budgetWindowStart} as window_start, ${breachWaived} as waived
+      select p.id, p.limit_usd, p.warn_percent, p.action, ${budgetWindowStart} as window_start, ${breachWaived} as waived
       from budget_policies p, run
-      where p.company_id = run.company_id and p.enabled and p.scope_id in (${scopesOfRun('run')})
+      where p.company_id = run.company_id and p.enabled and p.scope_id = any(${scopesOfRun('run')})
       order by p.id for key share of p
     ), held as materialized (
       select policy.*, w.spent_usd, w.reserved_usd
@@ -109,8 +109,7 @@ async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
       set amount_usd = excluded.amount_usd, settled_usd = b.settled_usd + excluded.settled_usd
     )
     select exists (select from run) as ours, complete, granted, exceeded, exists (
-      select from due join budget_policies p on p.id = due.id
-      where ${dueIncident(sql`(due.spent_usd + due.charge)`, sql`due.window_start`)} is not null) as due
+      select from due p where ${dueIncident(sql`(p.spent_usd + p.charge)`, sql`p.window_start`)} is not null) as due
     from verdict`);
   return rows[0] ?? { ours: false, complete: true, granted: false, exceeded: false, due: false };
 }

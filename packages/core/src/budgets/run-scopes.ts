@@ -6,12 +6,12 @@ export function projectOfRun(run: string): SQL {
 }
 
 /**
- * The scopes whose budgets apply to a run, for `budgetHeld`: its agent and that agent's ancestors, company and project. `run`
+ * An array of the scopes whose budgets apply to a run, for `budgetHeld`: its agent and that agent's ancestors, company and project. `run`
  * names a relation with the columns `company_id`, `agent_id` and `issue_id`.
  */
 export function scopesOfRun(run: string): SQL {
   const row = sql.identifier(run);
-  return sql`select unnest(array[${row}.agent_id, ${row}.company_id, ${projectOfRun(run)}] || ${ancestorsOf(sql`${row}.agent_id`)})`;
+  return sql`(array[${row}.agent_id, ${row}.company_id, ${projectOfRun(run)}] || ${ancestorsOf(sql`${row}.agent_id`)})`;
 }
 
 /** The chain of agents that spawned the agent: its spending counts towards their budgets. Usually empty. */

@@ -42,7 +42,7 @@ export async function triggerIssue(
   if (model !== undefined && !humanActor(actor)) throw forbidden('only people can choose a model');
   if (issue.assignee_agent_id === null) throw invalid('issue has no assignee');
   const { rows } = await tx.execute<TriggerFacts>(sql`
-    select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`i.project_id`)} as project_over_budget,
+    select ${agentFactColumns}, i.stalled_runs, ${budgetHeld(sql`array[i.project_id]`)} as project_over_budget,
       coalesce(i.checked_out_by_agent_id, a.id) <> a.id as held_by_other,
       (select r.id from heartbeat_runs r where r.issue_id = i.id and r.status in ${liveRunStatuses} limit 1) as live_run_id,
       w.id as wakeup_id, coalesce(w.depth, 0) as wakeup_depth

@@ -39,7 +39,7 @@ const live = sql`status in ${liveRunStatuses}`;
 // One live run per issue: other work on it waits for that run to end.
 const withoutRun = sql`not exists (select from heartbeat_runs r where r.issue_id = i.id and r.${live})`;
 // No exceeded budget of the issue's project; those of the agent and the company are facts of the agent.
-const affordable = sql`not ${budgetHeld(sql`i.project_id`)}`;
+const affordable = sql`not ${budgetHeld(sql`array[i.project_id]`)}`;
 // Issues that another agent has checked out are not available.
 const free = sql`${notTrashed('i')} and ${affordable} and coalesce(i.checked_out_by_agent_id, a.id) = a.id and ${withoutRun}`;
 

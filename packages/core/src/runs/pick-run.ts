@@ -152,7 +152,7 @@ export const someQueued = (front: number): SQL => sql`
 /** Whether the company `c`, with this many running runs, may start another. */
 const mayTakeMore = (company_id: SQL, runs: SQL): SQL => sql`
   not setting.paused and c.deleted_at is null
-    and (setting.company_limit is null or ${runs} < setting.company_limit) and not ${budgetHeld(company_id)}`;
+    and (setting.company_limit is null or ${runs} < setting.company_limit) and not ${budgetHeld(sql`array[${company_id}]`)}`;
 
 const mayWork = (): SQL => sql`
   a.deleted_at is null and a.status in ${wakeableAgentStatuses} and not exists (select from full_agent f where f.id = a.id)`;

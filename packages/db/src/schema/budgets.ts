@@ -146,5 +146,7 @@ export const budget_incidents = pgTable(
       .on(t.policy_id, t.kind)
       .where(sql`${t.status} = 'open'`),
     index('budget_incidents_company').on(t.company_id, t.opened_at.desc(), t.id.desc()),
+    // Each call of a model asks whether its policies are waived, or have been reported.
+    index('budget_incidents_policy').on(t.policy_id, t.window_start),
   ],
 );

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "budget_incidents_policy" ON "budget_incidents" USING btree ("policy_id","window_start");
