@@ -160,14 +160,12 @@ describe('lists', () => {
     expect(last).toMatchObject({ items: [{ revision_number: 1 }], next_cursor: null });
   });
 
-  it('a cursor that is none: invalid; one out of range: everything or nothing', async () => {
+  it('a cursor that is none is invalid', async () => {
     const s = await stage();
     await s.put('a', 'x');
-    for (const cursor of ['x', encodeCursor(['y'])])
+    for (const cursor of ['x', encodeCursor(['y']), encodeCursor([2 ** 50])])
       await expect(listRevisions(database.db, s.issue, 'a', { cursor })).rejects.toMatchObject({
         kind: 'invalid',
       });
-    const far = await listRevisions(database.db, s.issue, 'a', { cursor: encodeCursor([2 ** 50]) });
-    expect(far.items).toHaveLength(1);
   });
 });

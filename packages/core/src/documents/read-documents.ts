@@ -72,7 +72,7 @@ export async function listRevisions(
     .where(
       and(
         eq(document_revisions.document_id, document.id),
-        before === undefined ? undefined : sql`${document_revisions.revision_number} < ${before}::bigint`,
+        before === undefined ? undefined : sql`${document_revisions.revision_number} < ${before}::int`,
       ),
     )
     .orderBy(desc(document_revisions.revision_number))
@@ -101,7 +101,7 @@ export async function listRevisionHeads(
   const rows = await tx
     .select({ id, revision_number, title, created_at })
     .from(document_revisions)
-    .where(and(eq(document_revisions.document_id, document.id), sql`${revision_number} < ${before}::bigint`))
+    .where(and(eq(document_revisions.document_id, document.id), sql`${revision_number} < ${before}::int`))
     .orderBy(desc(revision_number))
     .limit(limit + 1);
   const items = rows.slice(0, limit);
