@@ -36,13 +36,21 @@ export class OpenBodies {
 
 /** Passes the bytes through. Fails with the result of `fault`, and when the store stalls or drips while being read. */
 export function guardedBody(body: Readable, { fault, closed, silence_ms = SILENCE_MS }: BodyGuard): Readable {
-  const guarded = Readable.from(chunksOf(body, fault, silence_ms), { objectMode: false });
-  // Also if no one has started reading.
-  guarded.once('close', () => {
-    body.destroy();
-    closed();
+  const chunks = chunksOf(body, fault, silence_ms);
+  return new Readable({
+    read() {
+      chunks.next().then(
+        ({ done, value }) => this.push(done === true ? null : value),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    // Not when the next bytes come: a reader who leaves does not wait for the store.
+    destroy(error, done) {
+      body.destroy();
+      closed();
+      done(error);
+    },
   });
-  return guarded;
 }
 
 interface BodyGuard {

@@ -109,7 +109,7 @@ it('stops after the headers, or in the middle of a body: reading it fails', asyn
 });
 
 it('a reader who leaves, before the body or in the middle of it, ends it with their own reason', async () => {
-  store = storeWith(60_000);
+  store = storeWith(600_000);
   const left = new Error('the reader left');
   const leaving = new AbortController();
   respond = () => leaving.abort(left);
