@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
-import { cloneDatabase, createCompany } from '@acp/testkit';
+import { createCompany, databaseWithQueue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { claimEmbedding } from '../knowledge/index.ts';
 import { dueWork, rollOverBudgets } from '../index.ts';
@@ -9,7 +9,7 @@ const { budget_incidents, budget_policies, companies, knowledge_embeddings } = s
 
 let database: Database;
 beforeAll(async () => {
-  ({ database } = await cloneDatabase('due_in_trash'));
+  database = await databaseWithQueue();
 });
 
 it('what waits in a company in the trash is not due again and again', async () => {
@@ -48,7 +48,7 @@ it('what waits in a company in the trash is not due again and again', async () =
   expect(await due()).toEqual({ budget_windows: false, knowledge: false });
   await trash(null);
   expect((await due()).budget_windows).toBe(true);
-  await database.db.update(knowledge_embeddings).set({ next_attempt_at: sql`now()` });
+  await database.db.update(knowledge_embeddings).set({ next_attempt_at: sql`now() - interval '1 second'` });
   expect(await due()).toEqual({ budget_windows: true, knowledge: true });
   expect(await work()).toEqual([1, company_id]);
 });
