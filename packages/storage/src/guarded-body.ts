@@ -72,23 +72,18 @@ async function* chunksOf(
     since = performance.now();
     timer = setTimeout(() => body.destroy(new Error('the store stopped answering')), silence_ms).unref();
   };
-  const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
-  // Of the store alone: a reader who leaves ends the generator with an error of its own.
-  const next = async () =>
-    chunks.next().catch((error: unknown) => {
-      throw fault(error);
-    });
   try {
-    for (;;) {
-      watch();
-      const { done, value: chunk } = await next();
+    watch();
+    for await (const chunk of body) {
       clearTimeout(timer);
-      if (done === true) return;
       waited_ms += performance.now() - since;
-      bytes += chunk.length;
-      if (waited_ms > GRACE * silence_ms + bytes) throw fault(new Error('the store is too slow'));
-      yield chunk;
+      bytes += (chunk as Uint8Array).length;
+      if (waited_ms > GRACE * silence_ms + bytes) throw new Error('the store is too slow');
+      yield chunk as Uint8Array;
+      watch();
     }
+  } catch (error) {
+    throw fault(error);
   } finally {
     clearTimeout(timer);
   }
