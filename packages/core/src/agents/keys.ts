@@ -17,6 +17,7 @@ import { assertMayInstruct } from './placement.ts';
 import {
   answerableUser,
   keyExpiry,
+  keysInOrder,
   type Leaving,
   type LeftCredential,
   ofLiveCompany,
@@ -235,16 +236,10 @@ export async function revokeRunKeys(
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
-  const inOrder = tx
-    .select({ id: agent_api_keys.id })
-    .from(agent_api_keys)
-    .where(inArray(agent_api_keys.id, [...key_ids]))
-    .orderBy(agent_api_keys.id)
-    .for('no key update');
   await tx
     .update(agent_api_keys)
     .set({ last_used_at: sql`now()` })
-    .where(inArray(agent_api_keys.id, inOrder));
+    .where(keysInOrder(agent_api_keys, key_ids));
 }
 
 function keyChange(key: AgentKeyRow, action: string) {

@@ -10,12 +10,12 @@ import {
   type Tx,
 } from '@acp/db';
 import { newApiKey, notFound, sha256Hex } from '@acp/kernel';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from './answerable.ts';
 import { findInLiveCompany } from './find-in-company.ts';
-import { keyExpiry } from './key-lifetime.ts';
+import { keyExpiry, keysInOrder } from './key-lifetime.ts';
 
 const { board_user_keys } = schema;
 
@@ -136,14 +136,8 @@ export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<L
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
-  const inOrder = tx
-    .select({ id: board_user_keys.id })
-    .from(board_user_keys)
-    .where(inArray(board_user_keys.id, [...ids]))
-    .orderBy(board_user_keys.id)
-    .for('no key update');
   await tx
     .update(board_user_keys)
     .set({ last_used_at: sql`now()` })
-    .where(inArray(board_user_keys.id, inOrder));
+    .where(keysInOrder(board_user_keys, ids));
 }
