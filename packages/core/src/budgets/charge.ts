@@ -2,7 +2,7 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { openIncidents } from './open-incidents.ts';
-import { ancestorsOf } from './run-scopes.ts';
+import { scopesOf } from './run-scopes.ts';
 import { dueIncident, ensureWindows } from './windows.ts';
 
 /** Identifies the budgets that a cost counts towards. */
@@ -15,9 +15,8 @@ export interface Spender {
 }
 
 /** The policies `p` that apply to the spender. */
-const policiesOf = ({ company_id, agent_id, project_id, at }: Spender) =>
-  sql`p.company_id = ${company_id} and p.enabled and p.scope_id = any(
-      array[${company_id}::uuid, ${agent_id}::uuid, ${project_id}::uuid] || ${ancestorsOf(sql`${agent_id}::uuid`)})
+const policiesOf = ({ at, ...of }: Spender) =>
+  sql`p.company_id = ${of.company_id} and p.enabled and p.scope_id = any(${scopesOf(of)})
     ${at ? sql`and ${budgetWindowStart} <= ${at.toISOString()}::timestamptz` : sql``}`;
 
 /**

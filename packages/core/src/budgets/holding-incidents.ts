@@ -3,7 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { inArray, sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { presentIncident } from './present.ts';
-import { ancestorsOf } from './run-scopes.ts';
+import { scopesOf } from './run-scopes.ts';
 
 const { budget_incidents } = schema;
 
@@ -15,11 +15,9 @@ export async function holdingIncidents(
   tx: Tx,
   of: { company_id: string; agent_id: string; project_id: string | null },
 ): Promise<BudgetIncident[]> {
-  const scopes = sql`array[${of.company_id}::uuid, ${of.agent_id}::uuid, ${of.project_id}::uuid]
-    || ${ancestorsOf(sql`${of.agent_id}::uuid`)}`;
   const holding = sql`(select b.id from budget_policies p, budget_incidents b
     where b.policy_id = p.id and b.kind = 'breach' and b.status = 'open' and b.window_start = ${budgetWindowStart}
-      and p.company_id = ${of.company_id} and p.scope_id = any(${scopes}) and p.enabled and p.action = 'pause')`;
+      and p.company_id = ${of.company_id} and p.scope_id = any(${scopesOf(of)}) and p.enabled and p.action = 'pause')`;
   const rows = await tx
     .select()
     .from(budget_incidents)
