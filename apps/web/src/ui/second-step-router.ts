@@ -98,15 +98,10 @@ function codeRoutes(router: Router, { deps: { config, database }, place, stepOf,
           const { code } = codeForm(request.body ?? {});
           await transaction(database, (tx) => reserveSecondFactor(tx, user.email));
           const origin = { method: step.method, place: place(request) };
-          const entry = await transaction(database, async (tx) => {
-            const inside = await completeByCode(tx, { ...step, user_id: user.id }, user, {
-              code,
-              vault,
-              origin,
-            });
-            if (inside) await acceptInviteOf(tx, step, user);
-            return inside;
-          });
+          const means = { code, vault, origin };
+          const entry = await transaction(database, async (tx) =>
+            joining(tx, step, user, await completeByCode(tx, { ...step, user_id: user.id }, user, means)),
+          );
           if (!entry) {
             await failed(request, user, 'code');
             throw forbidden('the code is wrong');
@@ -159,9 +154,15 @@ function passkeyRoutes(router: Router, steps: Steps): void {
   });
 }
 
-/** Only now: until its second step, a sign-in does nothing in the user's name. */
-async function acceptInviteOf(tx: Tx, { invite_token: hash }: SignInStep, user: UserRow): Promise<void> {
-  if (hash !== null) await acceptCarriedInvite(tx, actorOf(user), { hash });
+/** Accepts the step's invite once it is complete: until then, a sign-in does nothing in the user's name. */
+async function joining(
+  tx: Tx,
+  { invite_token: hash }: SignInStep,
+  user: UserRow,
+  inside: Entry | undefined,
+): Promise<Entry | undefined> {
+  if (inside !== undefined && hash !== null) await acceptCarriedInvite(tx, actorOf(user), { hash });
+  return inside;
 }
 
 /** A sign-in that starts with the passkey. */
@@ -193,9 +194,7 @@ async function byPasskey(
   const entry = await transaction(database, async (tx) => {
     if (!(await notePasskeyUse(tx, used.id, used.counter))) throw over();
     await clearSecondFactor(tx, user.email);
-    const inside = await completeStep(tx, step, user.id, origin);
-    if (inside) await acceptInviteOf(tx, step, user);
-    return inside;
+    return joining(tx, step, user, await completeStep(tx, step, user.id, origin));
   });
   if (!entry) throw over();
   return entry;
