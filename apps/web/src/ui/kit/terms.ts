@@ -8,16 +8,14 @@ const acted =
   document egress_updated enabled evolution exported failed fired goal goal_level granted hired imported invite issue
   key label logo mcp_server member note paused peer permissions_changed plugin project promoted prompt_activated provider
   queued rejected released remote_task removed replaced reported resolved restored resumed revoked role_changed rotated
-  routine routine_trigger run secret sent session_cleared settings skill started stopped succeeded terminated trashed
+  routine routine_trigger run secret sent settings skill started stopped succeeded terminated trashed
   uninstalled updated user user_model view webhook work_product worker workspace acknowledged agent_defaults_updated
   agent_file agent_key alert alerts approval_reverted ban_rescinded breached claimed convened email_change_cancelled
   execution_decision flag join_request license logo_removed logo_set model_price muted opened paired password_reset
   pinned redelivered registered repository_webhook reverted review_comment reviewed secret_rotated set
-  signing_mode_set skill_attached skill_detached start_requested stop_requested switched_off task_session tested
+  signing_mode_set start_requested stop_requested switched_off task_session tested
   trash purged unarchived unblocked unpaired unpinned url_rotated warned written
-  file_deleted file_written skill_deleted skill_written email_change_requested password_changed requested second_factor_reset`.split(
-    /\s+/,
-  );
+  email_change_requested password_changed requested second_factor_reset`.split(/\s+/);
 
 /** Fields whose changes activity entries report. */
 const fields =
