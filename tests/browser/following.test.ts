@@ -34,7 +34,7 @@ inBrowser(`an open page${without}`, () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser({ whole: true });
+    browser = await launchBrowser();
     context = await browser.newContext({ baseURL: origin });
     await signIn(cast.admin);
   });

@@ -44,6 +44,13 @@ inBrowser(`a page that stays open${without}`, () => {
     (await call('post', `/api/companies/${company}/issues`, { title: 'Look into it', ...fields })).id;
   const streams = async (): Promise<number> => (await call('get', '/api/admin/sse-metrics')).streams;
 
+  const signedIn = async (to: Browser): Promise<BrowserContext> => {
+    const made = await to.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
+    made.on('page', (page) => complaintsOf(page, complaints));
+    await made.request.post('/login', { form: account });
+    return made;
+  };
+
   beforeAll(async () => {
     model = await startFakeModel({ script });
     const { url: DATABASE_URL } = await cloneDatabase('live_pages');
@@ -55,10 +62,8 @@ inBrowser(`a page that stays open${without}`, () => {
       SERVICE_DEFAULT_LLM_MODEL: 'test',
       SERVICE_DEFAULT_LLM_BASE_URL: model.url,
     });
-    browser = await launchBrowser({ whole: true });
-    context = await browser.newContext({ viewport: { width: 1280, height: 900 }, baseURL: service.url });
-    context.on('page', (page) => complaintsOf(page, complaints));
-    await context.request.post('/login', { form: account });
+    browser = await launchBrowser();
+    context = await signedIn(browser);
     company = (await call('post', '/api/companies', { name: 'Harbour', slug: 'harbour' })).id;
     agent = (await call('post', `/api/companies/${company}/agents`, { name: 'Grace' })).id;
   });
@@ -264,8 +269,10 @@ inBrowser(`a page that stays open${without}`, () => {
   });
 
   it('has the browser tell who asked for it that something waits, and brings them to it', async () => {
-    await context.grantPermissions(['notifications'], { origin: service.url });
-    const page = await context.newPage();
+    const whole = await launchBrowser({ whole: true });
+    const asked = await signedIn(whole);
+    await asked.grantPermissions(['notifications'], { origin: service.url });
+    const page = await asked.newPage();
     // Every page of a headless browser counts as visible; no one else sees the notifications.
     await page.addInitScript(`
       Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' });
@@ -289,7 +296,7 @@ inBrowser(`a page that stays open${without}`, () => {
     await waitFor(async () => page.evaluate<boolean>('globalThis.shown !== undefined'));
     await page.evaluate("shown.dispatchEvent(new Event('click'))");
     await page.waitForURL(/\/inbox$/);
-    await page.close();
+    await whole.close();
   });
 
   it('has one connection for eight tabs, and all of them hear what happens', async () => {
