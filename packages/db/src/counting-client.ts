@@ -3,19 +3,18 @@ import { Client } from 'pg';
 import type { ClientBase, ClientConfig } from 'pg';
 import { Batch } from './batch.ts';
 import { destroySoon } from './close-connection.ts';
-import { StatementNames } from './statement-names.ts';
+import type { StatementNames } from './statement-names.ts';
 
 type Query = (...args: unknown[]) => unknown;
 
 /**
- * A client that counts statements. Where the session is stable, recurring statements with values are prepared under a
- * name; behind a transaction-mode pooler names are dropped.
+ * A client that counts statements. Where the session is stable, recurring statements with values are prepared under one of
+ * `names`; behind a transaction-mode pooler there are none.
  */
 export function countingClient(
   count: () => void,
-  { keep_names, connect_timeout_ms }: { keep_names: boolean; connect_timeout_ms: number },
+  { names, connect_timeout_ms }: { names: StatementNames | undefined; connect_timeout_ms: number },
 ): typeof Client {
-  const names = keep_names ? new StatementNames() : undefined;
   const toSend = <S>(statement: S, values: unknown): S =>
     names ? withName(statement, values, names) : withoutName(statement);
   return class CountingClient extends Client {

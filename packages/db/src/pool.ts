@@ -8,6 +8,7 @@ import { growOnDemand } from './grow-on-demand.ts';
 import { makePatient } from './patient-pool.ts';
 import { allowSilence, endIfSilent } from './silence.ts';
 import { restPool } from './rest-pool.ts';
+import { StatementNames } from './statement-names.ts';
 import type { Tx } from './tx.ts';
 
 export interface PoolStats {
@@ -56,6 +57,8 @@ export interface DatabaseOptions {
   patient?: boolean;
   /** Named statements are tied to a session: only where `url` is not a transaction-mode pooler. */
   prepared_statements?: boolean;
+  /** How often within a minute a statement must come to be prepared under a name. Default `OFTEN`. */
+  prepared_after?: number;
   /**
    * A transaction that is idle for this long is ended and its locks are released: the process may be frozen or cut off.
    * Behind a transaction-mode pooler this is for the pooler to set. Default 10,000.
@@ -117,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         }
       : {}),
     Client: countingClient(() => (statements += 1), {
-      keep_names: options.prepared_statements ?? false,
+      names: options.prepared_statements ? new StatementNames(options.prepared_after) : undefined,
       connect_timeout_ms: connectTimeoutMs,
     }),
   });

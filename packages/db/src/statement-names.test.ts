@@ -14,7 +14,7 @@ describe('names of statements', () => {
 
   it('a text comes now and then: it gets no name, and one when it comes often again', () => {
     let now = 0;
-    const names = new StatementNames(() => now);
+    const names = new StatementNames(OFTEN, () => now);
     for (let n = 0; n < 1000; n += 1) {
       expect(names.nameOf('select 1')).toBeUndefined();
       now += 4000;

@@ -16,10 +16,15 @@ interface Seen {
 export class StatementNames {
   readonly #names = new Map<string, string>();
   readonly #seen = new Map<string, Seen>();
+  readonly #often: number;
   readonly #now: () => number;
 
-  /** @param now milliseconds by any clock that only advances */
-  constructor(now: () => number = () => performance.now()) {
+  /**
+   * @param often how many times a minute a text must come
+   * @param now milliseconds by any clock that only advances
+   */
+  constructor(often = OFTEN, now: () => number = () => performance.now()) {
+    this.#often = often;
     this.#now = now;
   }
 
@@ -35,7 +40,7 @@ export class StatementNames {
       return undefined;
     }
     seen.times += 1;
-    if (seen.times < OFTEN) return undefined;
+    if (seen.times < this.#often) return undefined;
     this.#seen.delete(text);
     const fresh = `s${this.#names.size + 1}`;
     this.#names.set(text, fresh);
