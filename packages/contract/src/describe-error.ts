@@ -25,10 +25,13 @@ function problemOf({ keyword, params, message = 'is invalid' }: ErrorObject): st
     allowedValues: unknown[];
     additionalProperty: string;
   };
-  if (keyword === 'enum') return `${message}: ${allowedValues.join(', ')}`;
+  if (keyword === 'enum') return `${message}: ${allowedValues.map(inWords).join(', ')}`;
   if (keyword === 'additionalProperties') return `${message}: ${additionalProperty.slice(0, 100)}`;
   return message;
 }
+
+/** Others' schemas allow values that no template could convert to text. */
+const inWords = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Each alternative of a union has an error: these are of alternatives that the value was not meant as. */
 const isOfOtherType = ({ keyword, instancePath }: ErrorObject, union: ErrorObject): boolean =>

@@ -42,6 +42,23 @@ describe('an outside schema', () => {
     expect(() => outsideValidator(schema, { owner: JSON.stringify(schema) })(input)).toThrow(broken);
   });
 
+  it('that declares itself asynchronous checks like any other, and leaves no promise behind', () => {
+    const schema = { $async: true, type: 'object', properties: { n: { type: 'integer' } } };
+    const validate = outsideValidator(schema, { owner: 'asynchronous' });
+    expect(validate({ n: 1 })).toEqual({ n: 1 });
+    expect(() => validate({ n: 'one' })).toThrow('input.n must be integer');
+    const inside = { properties: { n: { $async: true, type: 'integer' } } };
+    expect(() => outsideValidator(inside, { owner: 'asynchronous' })({ n: 'one' })).toThrow(broken);
+  });
+
+  it('names the values that it allows, whatever they are', () => {
+    const values = ['one', 2, null, { toString: 'no function' }, { toString: null, valueOf: null }];
+    const validate = outsideValidator({ enum: values }, { owner: 'any values' });
+    expect(() => validate(1)).toThrow(
+      'one of the allowed values: one, 2, null, {"toString":"no function"}, {"toString":null,"valueOf":null}',
+    );
+  });
+
   it('takes input of a megabyte, and no more', () => {
     const validate = outsideValidator({ type: 'object' }, { owner: 'roomy' });
     const room = 1_048_576 - JSON.stringify({ text: '' }).length;

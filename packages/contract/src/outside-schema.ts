@@ -81,8 +81,16 @@ export function outsideValidator(
   };
 }
 
-/** With a separate instance per schema: others' `$id`s are invisible to it, and everything is freed with the tool. */
-function compile({ $schema: dialect, $id: _id, ...schema }: Record<string, unknown>): ValidateFunction {
+/**
+ * With a separate instance per schema: others' `$id`s are invisible to it, and everything is freed with the tool. `$async` is ajv's own:
+ * the check would return a promise, which counts as valid and, if rejected, ends the process.
+ */
+function compile({
+  $schema: dialect,
+  $id: _id,
+  $async: _async,
+  ...schema
+}: Record<string, unknown>): ValidateFunction {
   // Draft 2020-12 unless it declares an older one.
   const isOld = typeof dialect === 'string' && /draft-0[4-7]/.test(dialect);
   const Dialect = isOld ? Ajv : Ajv2020;
