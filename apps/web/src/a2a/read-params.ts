@@ -6,6 +6,7 @@ import {
   A2aSend,
   createValidator,
   type TaskPart,
+  Timestamp,
 } from '@acp/contract';
 import { cleanContentType, cleanFilename, type TaskQuery, parseTaskState, type Dialect } from '@acp/core';
 import { invalid } from '@acp/kernel';
@@ -16,6 +17,7 @@ import { refused } from './protocol.ts';
 const readSend = createValidator(A2aSend, 'params');
 const readNamed = createValidator(A2aNamesTask, 'params');
 const readList = createValidator(A2aListTasks, 'params');
+const readInstant = createValidator(Timestamp, 'params.statusTimestampAfter');
 
 /** A file sent inline with the message. */
 export interface SentFile {
@@ -109,22 +111,13 @@ export function readTaskId(params: Params): { id: string; history_length: number
 }
 
 const DEFAULT_PAGE = 50;
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
-
-/** Accepts RFC 3339 only: Date by itself parses `-1` as a year. */
-function readInstant(text: string): Date {
-  const instant = new Date(INSTANT.test(text) ? text : Number.NaN);
-  if (Number.isNaN(instant.getTime())) throw invalid('params.statusTimestampAfter is not a timestamp');
-  return instant;
-}
-
 export function readTaskQuery(params: Params): TaskQuery & { history_length: number; artifacts: boolean } {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } =
     readList(params);
   const state = status && status !== 'TASK_STATE_UNSPECIFIED' ? parseTaskState(status) : undefined;
   if (status && status !== 'TASK_STATE_UNSPECIFIED' && state === undefined)
     throw invalid('params.status is not a state');
-  const after = statusTimestampAfter ? readInstant(statusTimestampAfter) : undefined;
+  const after = statusTimestampAfter ? new Date(readInstant(statusTimestampAfter)) : undefined;
   return {
     context_id: contextId || undefined,
     state,

@@ -155,7 +155,8 @@ function markdownOf(parts: readonly TaskPart[]): string {
 
 function markdownOfPart({ text, data, url, filename }: TaskPart): string {
   if (text !== undefined) return text;
-  if (data !== undefined) return `\`\`\`json\n${JSON.stringify(data, null, 2)}\n\`\`\``;
+  // Without line breaks: indented, a megabyte of nested arrays becomes forty.
+  if (data !== undefined) return `\`\`\`json\n${JSON.stringify(data)}\n\`\`\``;
   if (url !== undefined) return `File by reference: ${filename === undefined ? '' : `${filename}, `}<${url}>`;
   return `Attached file: ${filename ?? 'without a name'}`;
 }
