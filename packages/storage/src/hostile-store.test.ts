@@ -38,12 +38,15 @@ async function listed(): Promise<string[]> {
   return keys;
 }
 
+const listing = (xml: string): string => `<?xml version="1.0"?><ListBucketResult>${xml}</ListBucketResult>`;
+const content = (key: string): string => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`;
+
 /** @param next the token of the next page @param keys on each page */
 const pages = (next: (page: number) => string, keys: readonly string[]) =>
   server.answer((response) => {
-    const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join('');
+    const contents = keys.map(content).join('');
     const token = `<NextContinuationToken>${next(server.asked.length)}</NextContinuationToken>`;
-    response.end(`<?xml version="1.0"?><ListBucketResult>${contents}${token}</ListBucketResult>`);
+    response.end(listing(`${contents}${token}<IsTruncated>true</IsTruncated>`));
   });
 
 it.each([
@@ -59,6 +62,28 @@ it('a list of ever more pages without objects ends', async () => {
   pages((page) => `page ${page}`, []);
   await expect(listed()).rejects.toMatchObject(away);
   expect(server.asked).toHaveLength(100);
+});
+
+it.each<[string, number, string]>([
+  [
+    'of which more was promised, and not where',
+    200,
+    listing(`${content('a/b')}<IsTruncated>true</IsTruncated>`),
+  ],
+  ['that does not say whether there is more', 200, listing(content('a/b'))],
+  ['in the place of which stands a page', 200, '<html><body>Welcome</body></html>'],
+  ['that is not found', 404, ''],
+  ['in the place of which stands a missing key', 404, '<Error><Code>NoSuchKey</Code></Error>'],
+])('a list %s is no list of a few objects: a backup would lack the others', async (_what, status, xml) => {
+  server.answer((response) => void response.writeHead(status).end(xml));
+  await expect(listed()).rejects.toMatchObject(away);
+});
+
+it('keys that are not below the folder, or could not be ours, are not listed', async () => {
+  const keys = ['a/b', 'a/', 'a/../b', 'b/c', 'b', 'a/c/d', 'a'];
+  const contents = keys.map(content).join('');
+  server.answer((response) => void response.end(listing(`${contents}<IsTruncated>false</IsTruncated>`)));
+  expect(await listed()).toEqual(['a/b', 'a/c/d']);
 });
 
 it('an answer that is no object is read up to 8 MB, whatever it claims to be', async () => {

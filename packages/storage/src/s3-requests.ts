@@ -1,8 +1,8 @@
 /** When requests to a bucket end that would otherwise be repeated, waited for or read without end. */
 import { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
+import type { ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
 import { sha256Hex } from '@acp/kernel';
-import type { ByteRange } from './storage.ts';
+import { type ByteRange, isKey, type ListedObject } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
 
 /** The client would try again, and the caller would wait as long once more. Other failures are quick, and repeated. */
@@ -61,6 +61,30 @@ export function boundedPages(): (token: string | undefined, items: unknown) => v
       throw storeUnavailable(new Error('the list of the store has no end'));
     known.add(hash);
   };
+}
+
+/**
+ * A page of a list that says where the next one is, or that there is none. Anything else, such as the page of a proxy, would pass for a
+ * list of fewer objects, and a backup would lack the others. @throws unavailable
+ */
+export function wholePage(page: ListObjectsV2CommandOutput | undefined): ListObjectsV2CommandOutput {
+  if (page?.IsTruncated === undefined)
+    throw storeUnavailable(new Error('the store does not list its objects'));
+  if (page.IsTruncated && page.NextContinuationToken === undefined)
+    throw storeUnavailable(new Error('the store does not say where its list goes on'));
+  return page;
+}
+
+/** The page's objects below the folder. A store may ignore the prefix, and others may put objects of any name into the bucket. */
+export function* objectsOf(
+  { Contents = [] }: ListObjectsV2CommandOutput,
+  prefix: string,
+  folder: string,
+): Generator<ListedObject> {
+  for (const { Key = '', Size = 0, LastModified: updated_at = new Date(0) } of Contents) {
+    const key = Key.slice(prefix.length);
+    if (Key.startsWith(prefix + folder) && isKey(key)) yield { key, size_bytes: Size, updated_at };
+  }
 }
 
 /**

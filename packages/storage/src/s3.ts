@@ -24,9 +24,11 @@ import {
   boundedAnswers,
   boundedPages,
   lengthFault,
+  objectsOf,
   rejection,
   reporting,
   silenceIsFinal,
+  wholePage,
 } from './s3-requests.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
 import { storeUnavailable } from './store-unavailable.ts';
@@ -223,17 +225,11 @@ export class S3Storage implements Storage {
       const command = new ListObjectsV2Command({ ...input, ContinuationToken: after });
       const send: Send<ListObjectsV2CommandOutput> = async (client, answered) =>
         client.send(command, answered);
-      const page = await this.#answer(send, { limit_ms: LIST_MS });
-      for (const { Key, Size, LastModified } of page?.Contents ?? [])
-        if (Key !== undefined)
-          yield {
-            key: Key.slice(this.#prefix.length),
-            size_bytes: Size ?? 0,
-            updated_at: LastModified ?? new Date(0),
-          };
-      after = page?.NextContinuationToken;
+      const page = wholePage(await this.#answer(send, { limit_ms: LIST_MS }));
+      yield* objectsOf(page, this.#prefix, folder);
+      after = page.NextContinuationToken;
       more = after !== undefined;
-      if (more) goOn(after, page?.Contents);
+      if (more) goOn(after, page.Contents);
     }
   }
 

@@ -88,17 +88,18 @@ export async function deleteEach(
 const MAX_KEY_BYTES = 900;
 const MAX_SEGMENT_BYTES = 240;
 
-/** Throws `invalid` for anything that might not name an object: no empty, dotted or odd segments. */
+/** False for anything that might not name an object: no empty, dotted or odd segments. */
+export const isKey = (key: string): boolean =>
+  Buffer.byteLength(key) <= MAX_KEY_BYTES &&
+  key.isWellFormed() &&
+  !/[\p{Cc}\\]/u.test(key) &&
+  key
+    .split('/')
+    .every((segment) => !/^\.{0,2}$/.test(segment) && Buffer.byteLength(segment) <= MAX_SEGMENT_BYTES);
+
+/** Throws `invalid` if the key can't name an object. */
 export function checkKey(key: string): void {
-  const bad =
-    key === '' ||
-    Buffer.byteLength(key) > MAX_KEY_BYTES ||
-    !key.isWellFormed() ||
-    /[\p{Cc}\\]/u.test(key) ||
-    key
-      .split('/')
-      .some((segment) => /^\.{0,2}$/.test(segment) || Buffer.byteLength(segment) > MAX_SEGMENT_BYTES);
-  if (bad) throw invalid('invalid storage key');
+  if (!isKey(key)) throw invalid('invalid storage key');
 }
 
 /** Throws `invalid` unless it is empty (everything) or a folder with a trailing `/`. */
