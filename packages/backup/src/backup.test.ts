@@ -222,6 +222,18 @@ describe('a backup', () => {
     await expect(transaction(restored.database, async (tx) => createCompany(tx))).resolves.toBeDefined();
   });
 
+  it('says which objects the store has listed and does not give', async () => {
+    const lossy = new LocalStorage(place('storage'));
+    const get = lossy.get.bind(lossy);
+    lossy.get = async (name, ...more) => (name === 'logos/empty' ? undefined : get(name, ...more));
+    const { trailer } = await backUp('lossy', undefined, never, lossy);
+    expect(trailer.files).toBe(3);
+    expect(trailer.left_out).toContainEqual({
+      path: 'storage/logos/empty',
+      reason: 'listed by the store, but not there',
+    });
+  });
+
   it('is at home where it was restored: its storage is the instance’s own, and no scheduler is missed', async () => {
     const marker = await storage.markerId();
     await knowsStorageMarker(kit.database.db, marker);

@@ -60,14 +60,17 @@ async function forge(entries: readonly Forged[], format = 2): Promise<Buffer> {
   return Buffer.concat([first_line, await buffer(file.pipe(new PassThrough()))]);
 }
 
+/** @param changed what the store gives when it is asked again */
 async function restore(
   file: Buffer,
   keys: BackupKeys = { vault: plain },
+  changed = file,
 ): Promise<{ homes: string; storage: string }> {
   const target = await emptyDatabase(`forged_${newId().slice(0, 8)}`);
   const into = place(newId());
   const [homes, storage] = [path.join(into, 'homes'), path.join(into, 'storage')];
-  await restoreBackup(async () => Readable.from([file]), {
+  const given = [file, changed];
+  await restoreBackup(async () => Readable.from([given.shift()!]), {
     database_url: target.url,
     storage: new LocalStorage(storage),
     homes,
@@ -129,6 +132,16 @@ describe('a forged backup', () => {
     expect(await readdir(folder, { recursive: true })).toEqual(before);
     const { homes } = await restore(file, { ...keyed, accept_unsealed: true });
     expect(await readFile(path.join(homes, 'a/log'), 'utf8')).toBe('Calm.');
+  });
+
+  it('in whose place the store gives another one once it was verified is not restored, nor is that one', async () => {
+    const [one, other] = ['Calm.', 'Storm.'].map(async (text) => forge([{ name: 'homes/a/log', text }]));
+    const before = await readdir(folder, { recursive: true });
+    await expect(restore(await one!, { vault: plain }, await other)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: 'this is not the backup that was verified',
+    });
+    expect(await readdir(folder, { recursive: true })).toEqual(before);
   });
 
   it('of the former format is restored, and one of a later format is not', async () => {

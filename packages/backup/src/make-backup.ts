@@ -150,7 +150,11 @@ async function fill(
     signal.throwIfAborted();
     if (key.startsWith(BACKUPS)) continue;
     const body = await storage.get(key, undefined, signal);
-    if (body === undefined) continue;
+    // It may also have been discarded meanwhile, being nobody's.
+    if (body === undefined) {
+      note.left_out({ path: `storage/${key}`, reason: 'listed by the store, but not there' });
+      continue;
+    }
     note.file(`storage/${key}`, size, await archive.file(`storage/${key}`, { size }, body));
   }
   enter('homes');

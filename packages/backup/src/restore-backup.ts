@@ -48,10 +48,12 @@ export async function restoreBackup(
       await client.query('begin');
       const tables = new TableLoader(client, trailer);
       await tables.prepare();
-      await readArchive(await open(), target, {
+      const read = await readArchive(await open(), target, {
+        header: async ({ id }) => (id === header.id ? undefined : notVerified()),
         rows: async (table, piece) => tables.add(table, piece),
         file: async (file, body) => putFile(target, header.id, file, body),
       });
+      if (JSON.stringify(read.trailer) !== JSON.stringify(trailer)) notVerified();
       await tables.finish();
       await adoptPlace(client, { storage, kept }, header, trailer);
       await endRestore(client);
@@ -64,6 +66,11 @@ export async function restoreBackup(
   });
   await migrate({ url: target.database_url, after: [migrateQueue] });
   return { header, trailer };
+}
+
+/** The store gives other bytes than before. @throws invalid */
+function notVerified(): never {
+  throw invalid('this is not the backup that was verified');
 }
 
 /** @throws conflict */

@@ -52,7 +52,13 @@ describe('an outside schema', () => {
   });
 
   it('names the values that it allows, whatever they are', () => {
-    const values = ['one', 2, null, { toString: 'no function' }, { toString: null, valueOf: null }];
+    const values: unknown[] = [
+      'one',
+      2,
+      null,
+      { toString: 'no function' },
+      { toString: null, valueOf: null },
+    ];
     const validate = outsideValidator({ enum: values }, { owner: 'any values' });
     expect(() => validate(1)).toThrow(
       'one of the allowed values: one, 2, null, {"toString":"no function"}, {"toString":null,"valueOf":null}',
