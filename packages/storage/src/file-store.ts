@@ -1,9 +1,13 @@
 import { text as buffered } from 'node:stream/consumers';
 import { type Logger, newId } from '@acp/kernel';
+import { Meter } from './metered.ts';
 import type { PutOptions, Storage, StoredObject } from './storage.ts';
 
 /** Callers have failed already, often because the store does not respond: they don't wait for it once more. */
 const DISCARD_MS = 2000;
+
+/** Of a text in passing, which its reader takes into memory: the largest are answers of tools. */
+const MOST_PASSING = 64 * 1024 * 1024;
 
 /** Records keys that no row references (yet, or any more): core's table `storage_orphans`. */
 interface KeyLedger {
@@ -96,12 +100,12 @@ export class FileStore {
       put: async (text) => {
         const bytes = Buffer.from(text);
         const key = await this.reserve(folder, 'passing');
-        await this.put(key, oneChunk(bytes), { max_bytes: bytes.length });
+        await this.put(key, oneChunk(bytes), { max_bytes: MOST_PASSING });
         return key;
       },
       get: async (key) => {
         const body = await this.#storage.get(key);
-        return body && buffered(body);
+        return body && buffered(new Meter(MOST_PASSING).measure(body));
       },
     };
   }

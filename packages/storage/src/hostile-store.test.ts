@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { drippingAnswers, hostileAnswers, type HostileServer, startHostileServer } from '@acp/testkit';
 import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { FileStore } from './file-store.ts';
 import { S3Storage } from './s3.ts';
 
 const away = { kind: 'unavailable', message: 'storage unavailable' };
@@ -114,6 +115,22 @@ it.each([
 ])('an object %s is not read', async (_what, range, answer) => {
   server.answer((response) => void answer(response));
   await expect(store.get('a/b', range)).rejects.toMatchObject(away);
+});
+
+it('a text that is handed over is read up to 64 MB, though the store says it is longer and has it all', async () => {
+  const ledger = { reserve: async () => undefined, claim: async () => [], forget: async () => undefined };
+  const texts = new FileStore({ storage: store, ledger }).passing('commands');
+  let sent = 0;
+  server.answer((response) => {
+    response.writeHead(200, { 'content-length': 10 * 1024 ** 3 });
+    const write = (): boolean | void => {
+      if (!response.destroyed) response.write(Buffer.alloc(1024 ** 2, 'x'), write);
+      sent += 1;
+    };
+    write();
+  });
+  await expect(texts.get('commands/passing/a')).rejects.toMatchObject({ kind: 'too_large' });
+  expect(sent).toBeLessThan(200);
 });
 
 it('a list in XML of entities within entities, or nested without end, is refused', async () => {

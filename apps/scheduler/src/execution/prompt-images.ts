@@ -33,10 +33,12 @@ export async function openMessages(
 /** Returns a note instead if the image can't be shown. */
 async function openImage(
   storage: Storage,
-  { filename, storage_key }: PromptImage,
+  { filename, storage_key, size_bytes }: PromptImage,
   signal: AbortSignal,
 ): Promise<TaskImage | string> {
-  const body = await storage.get(storage_key, undefined, signal);
+  // As a part, since of the whole a store may send more than the memory holds.
+  const whole = { start: 0, end: Math.max(1, size_bytes) - 1 };
+  const body = await storage.get(storage_key, whole, signal);
   const bytes = body === undefined ? Buffer.alloc(0) : await buffer(body);
   const header = readImageHeader(bytes);
   if (header === undefined || Math.max(header.width, header.height) > WIDEST)

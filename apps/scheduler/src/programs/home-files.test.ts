@@ -122,6 +122,25 @@ describe('the agent’s files in its home', () => {
     expect(readFileSync(s.inHome('files/deep/er/added.txt'), 'utf8')).toBe('new here');
   });
 
+  it.each([
+    ['other bytes', 'x,y'],
+    ['less', 'a'],
+    ['more', 'a,b,c'],
+  ])('of which the store gives %s are not laid in, and so not kept as the agent’s own', async (_, wrong) => {
+    const s = await setUp();
+    await s.store('data/sales.csv', 'a,b');
+    const [{ storage_key } = { storage_key: '' }] = await database.db
+      .select({ storage_key: schema.agent_files.storage_key })
+      .from(schema.agent_files)
+      .where(eq(schema.agent_files.agent_id, s.agent.id));
+    await storage.put(storage_key, bytesOf(wrong), { max_bytes: 100 });
+    await expect(s.lay()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'the stored file is damaged: files/data/sales.csv',
+    });
+    expect(readdirSync(s.inHome('files/data'))).toEqual([]);
+  });
+
   it('that were deleted elsewhere do not come back from the home', async () => {
     const s = await setUp();
     await s.store('gone.txt', 'gone');

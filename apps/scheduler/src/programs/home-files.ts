@@ -27,7 +27,7 @@ import {
   UnsafePlace,
   writeInside,
 } from '@acp/kernel';
-import { FileStore, type PlacedFile, type Storage } from '@acp/storage';
+import { FileStore, intact, type PlacedFile, type Storage } from '@acp/storage';
 
 interface HomeFileSources {
   database: Database;
@@ -57,7 +57,8 @@ const CHUNK = 256 * 1024;
 /**
  * Makes `files/` and `skills/` of the home match the agent's rows. Anything else left by an earlier run is removed, unless
  * another run of the agent is using them. A file that is already up to date is not written again.
- * Throws UnsafePlace if the program has put a link or another file in the way.
+ * Throws UnsafePlace if the program has put a link or another file in the way, and `unavailable` if the store gives other bytes than it
+ * was given: the end of the run would keep those as the agent's.
  */
 export async function writeHomeFiles(
   { database, storage, retryTransient }: HomeFileSources,
@@ -181,7 +182,9 @@ function placeOf({ kind, path }: Pick<AgentFileRow, 'kind' | 'path'>): string {
 }
 
 async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array> | undefined> {
-  return row.content === null ? storage.get(row.storage_key) : one(Buffer.from(row.content));
+  if (row.content !== null) return one(Buffer.from(row.content));
+  const body = await storage.get(row.storage_key);
+  return body && intact(body, row, placeOf(row));
 }
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -14,6 +14,7 @@ import { RunFailure } from '../run-failure.ts';
 export interface PromptImage {
   filename: string;
   storage_key: string;
+  size_bytes: number;
 }
 
 export interface Prompt {

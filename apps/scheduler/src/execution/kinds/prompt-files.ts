@@ -51,9 +51,9 @@ export class PromptFiles {
   }
 
   imagesOf(attachments: readonly Named[]): PromptImage[] {
-    return attachments.flatMap(({ id, filename }) => {
+    return attachments.flatMap(({ id, filename, size_bytes }) => {
       const storage_key = this.#shown.has(id) ? this.#files.get(id)?.storage_key : null;
-      return storage_key ? [{ filename, storage_key }] : [];
+      return storage_key ? [{ filename, storage_key, size_bytes }] : [];
     });
   }
 
