@@ -1,12 +1,14 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { type Database, transaction, type Tx } from '@acp/db';
-import { newId, Vault } from '@acp/kernel';
+import { hmacSha256Hex, newId, Vault } from '@acp/kernel';
 import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import {
   createRoutine,
   createTrigger,
   findRoutineTrigger,
+  fireWebhook,
   listTriggers,
+  openWebhook,
   rotateSecret,
   rotateUrl,
   setSigningMode,
@@ -38,4 +40,37 @@ it('a run makes no webhook and learns no way to fire one, as that would outlast 
   expect(items.map(({ public_id }) => public_id)).toEqual([null]);
   const schedule = { kind: 'schedule', cron_expression: '0 9 * * 1' } as const;
   expect(await inTx((tx) => createTrigger(tx, run, routine, schedule, vault))).toMatchObject(schedule);
+});
+
+it('what a webhook is no longer fired with ends with it, even for a request that was let in before', async () => {
+  const inTx = async <T>(work: (tx: Tx) => Promise<T>) => transaction(database, work);
+  const vault = new Vault(Buffer.alloc(32, 7));
+  const company = await createCompany(database.db);
+  const person = actors.agent(await createAgent(database.db, company));
+  const routine = await inTx((tx) => createRoutine(tx, person, company.id, { name: 'Nightly' }));
+  const body = Buffer.from('{}');
+  const ends: [
+    string,
+    (tx: Tx, row: NonNullable<Awaited<ReturnType<typeof findRoutineTrigger>>>) => Promise<unknown>,
+  ][] = [
+    ['hmac', (tx, row) => rotateSecret(tx, person, row, vault)],
+    ['hmac', (tx, row) => rotateUrl(tx, person, row)],
+    ['hmac', (tx, row) => setSigningMode(tx, person, row, 'hmac_ts', vault)],
+    ['none', (tx, row) => setSigningMode(tx, person, row, 'hmac', vault)],
+  ];
+  for (const [mode, end] of ends) {
+    const signing_mode = mode as 'hmac' | 'none';
+    const hook = await inTx((tx) =>
+      createTrigger(tx, person, routine, { kind: 'webhook', signing_mode }, vault),
+    );
+    const signature = hook.secret === null ? undefined : hmacSha256Hex(hook.secret, body);
+    const opened = await openWebhook(
+      database.db,
+      hook.public_id!,
+      { body, signature, timestamp: undefined },
+      vault,
+    );
+    await inTx(async (tx) => end(tx, (await findRoutineTrigger(tx, hook.id))!));
+    await expect(inTx((tx) => fireWebhook(tx, opened, body))).rejects.toMatchObject({ kind: 'not_found' });
+  }
 });

@@ -62,7 +62,7 @@ async function findWebhook(
 
 /**
  * Rules 5 and 6, in a transaction. The routine's lock serialises concurrent equal bodies: the second one sees the first one's run.
- * A trigger that was disabled between signature check and lock is still 404.
+ * A trigger that was disabled between signature check and lock, or is fired with something else since, is still 404.
  * @throws conflict `replay_rejected`, notFound
  */
 export async function fireWebhook(
@@ -98,7 +98,8 @@ async function stateOf(
   stamped_sec: number | null,
 ): Promise<{ open: boolean; replayed: boolean }> {
   const { rows } = await tx.execute<{ open: boolean; replayed: boolean }>(sql`
-    select t.enabled and t.public_id = ${trigger.public_id} as open,
+    select t.enabled and t.public_id = ${trigger.public_id} and t.signing_mode = ${trigger.signing_mode}
+        and t.secret_sealed is not distinct from ${trigger.secret_sealed} as open,
       t.replay_window_sec > 0 and exists (
         select from routine_runs r
         where r.trigger_id = t.id and r.payload_sha256 = ${payload_sha256} and r.status <> 'failed'
