@@ -62,6 +62,15 @@ it('the inbox calls them the decision of whoever may decide', async () => {
   expect(await inbox('viewer')).toContain('Waiting for somebody’s decision');
 });
 
+it('what an agent asks for is shown in a few times its length, however deeply it is nested', async () => {
+  let steps: unknown = Array.from({ length: 30_000 }, () => 0);
+  for (let level = 0; level < 50; level += 1) steps = [steps];
+  const path = await ask('Deep', 'plan', { steps });
+  const page = await Browser.of(app, cast.admin).get(path);
+  expect(page.status).toBe(200);
+  expect(page.text.length).toBeLessThan(300_000);
+});
+
 it('a request for more budget leads to the budgets, and to those it is about', async () => {
   const board = actors.board({ id: cast.company_id }, 'admin');
   const policy = await transaction(database, async (tx) =>

@@ -47,7 +47,7 @@ export { inWords, said, saidText, saidValue, stated } from './said.ts';
 export type { Said } from './said.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { answeredJson } from './answered-json.ts';
-export { bounded, cutText, mapTexts, printable, storableText } from './text.ts';
+export { bounded, cutText, mapTexts, printable, readableJson, storableText } from './text.ts';
 export { assertZone, offsetAt } from './time-zones.ts';
 export {
   childEnvironment,

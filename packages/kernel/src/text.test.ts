@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutText, printable } from './text.ts';
+import { cutText, printable, readableJson } from './text.ts';
 
 describe('cutText', () => {
   it('leaves a text that fits as it is', () => {
@@ -26,5 +26,24 @@ describe('printable', () => {
     const names = 'Zoë “Ada” 李 😀 👩‍👧 नमस्ते';
     expect(printable(names)).toBe(names);
     expect(JSON.parse(printable(JSON.stringify({ hostile })))).toEqual({ hostile });
+  });
+});
+
+describe('readableJson', () => {
+  it('is indented', () => {
+    const value = { a: 1, b: ['x', { c: { d: null } }], e: {}, f: Array.from({ length: 1000 }, (_, n) => n) };
+    expect(readableJson(value)).toBe(JSON.stringify(value, null, 2));
+    expect(readableJson('a')).toBe('"a"');
+    expect(readableJson(undefined)).toBe('');
+  });
+
+  it('never becomes many times as long, however deeply it is nested', () => {
+    let value: unknown = Array.from({ length: 100_000 }, () => 0);
+    for (let level = 0; level < 50; level += 1) value = { a: value };
+    const compact = JSON.stringify(value);
+    expect(readableJson(value)).toBe(compact);
+    // A text in it may look like anything.
+    const text = { text: '{["'.repeat(1000) };
+    expect(readableJson(text)).toBe(JSON.stringify(text, null, 2));
   });
 });

@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH } from './json-depth.ts';
+import { JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 
 /** The text, or its longest prefix of at most `bytes` bytes of UTF-8; never splits a character. */
 export function cutText(text: string, bytes: number): string {
@@ -32,6 +32,18 @@ export function mapTexts(value: unknown, clean: (text: string) => string, depth 
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [clean(name), mapTexts(inner, clean, depth + 1)]),
   );
+}
+
+/** How many times as long indentation may make it. */
+const MOST_INDENTATION = 4;
+
+/** JSON for people and models to read: indented, unless it is nested so deeply that it would become many times as long. */
+export function readableJson(value: unknown): string {
+  const compact = JSON.stringify(value) ?? '';
+  const lines = compact.match(/[,[{]/g)?.length ?? 0;
+  const deepest = 2 * new JsonDepth().read(Buffer.from(compact)) + 1;
+  if (lines * deepest > MOST_INDENTATION * compact.length) return compact;
+  return JSON.stringify(value, null, 2) ?? '';
 }
 
 // Controls, line and paragraph separators, marks that reorder what follows, lone surrogates.

@@ -1,6 +1,7 @@
 /** Messages about approvals: the request with its buttons, and the decision. */
 import type { ApprovalSummary } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import { readableJson } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { plain } from './commands.ts';
 import type { NewOutgoing } from './outbox.ts';
@@ -57,7 +58,7 @@ function approvalText(
   { id, type, title, description, payload, asked_by }: AskedApproval,
   public_url: string,
 ): { body: string; isWhole: boolean } {
-  const asked = Object.keys(payload).length === 0 ? '' : JSON.stringify(payload, null, 1);
+  const asked = Object.keys(payload).length === 0 ? '' : readableJson(payload);
   const isWhole = Math.max(asked.length, description?.length ?? 0) <= SHOWN;
   const parts = [
     `**Approval: ${plain(title)}**`,

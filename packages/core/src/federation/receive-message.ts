@@ -6,7 +6,7 @@ import {
   type TaskPart,
 } from '@acp/contract';
 import { lockByName, schema, type Tx } from '@acp/db';
-import { conflict, cutText, invalid, newId, notFound, sha256Hex } from '@acp/kernel';
+import { conflict, cutText, invalid, newId, notFound, readableJson, sha256Hex } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { createAttachments, type StoredFile } from '../attachments/index.ts';
 import { createComment } from '../comments/index.ts';
@@ -155,8 +155,7 @@ function markdownOf(parts: readonly TaskPart[]): string {
 
 function markdownOfPart({ text, data, url, filename }: TaskPart): string {
   if (text !== undefined) return text;
-  // Without line breaks: indented, a megabyte of nested arrays becomes forty.
-  if (data !== undefined) return `\`\`\`json\n${JSON.stringify(data)}\n\`\`\``;
+  if (data !== undefined) return `\`\`\`json\n${readableJson(data)}\n\`\`\``;
   if (url !== undefined) return `File by reference: ${filename === undefined ? '' : `${filename}, `}<${url}>`;
   return `Attached file: ${filename ?? 'without a name'}`;
 }

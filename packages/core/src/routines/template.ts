@@ -1,4 +1,5 @@
 /** Templates for a routine's issues (decisions 3, Routines). Pure: inserted values are never interpreted as templates. */
+import { readableJson } from '@acp/kernel';
 
 interface TemplateValues {
   payload: unknown;
@@ -51,13 +52,8 @@ function valueOf(name: string, { payload, now, routine }: TemplateValues): strin
   return textOf(value);
 }
 
-// Indentation could make a deeply nested value many times as long.
-const LONGEST_INDENTED = 4000;
-
-/** Text as is, null as empty, anything else as JSON: indented if that is short. */
+/** Text as is, null as empty, anything else as JSON. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  if (typeof value === 'string') return value;
-  const compact = JSON.stringify(value) ?? '';
-  return compact.length > LONGEST_INDENTED ? compact : JSON.stringify(value, null, 2);
+  return typeof value === 'string' ? value : readableJson(value);
 }

@@ -1,4 +1,5 @@
 /** What an approval would do, in readable form: fields by name, long texts verbatim. */
+import { readableJson } from '@acp/kernel';
 import { each, html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 
@@ -11,7 +12,7 @@ export function payloadPart(payload: Record<string, unknown>): Html {
   return html`!${fields(payload, DEPTH)}
     <details class="edit">
       <summary>As JSON</summary>
-      <pre>${JSON.stringify(payload, null, 2)}</pre>
+      <pre>${readableJson(payload)}</pre>
     </details>`;
 }
 
@@ -34,8 +35,7 @@ function shown(value: unknown, depth: number): Html {
   if (typeof value !== 'object') return html`${JSON.stringify(value) ?? ''}`;
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object'))
     return html`${value.join(', ') || t`none`}`;
-  if (Array.isArray(value) || depth <= 0)
-    return html`<pre class="wrapped">${JSON.stringify(value, null, 2)}</pre>`;
+  if (Array.isArray(value) || depth <= 0) return html`<pre class="wrapped">${readableJson(value)}</pre>`;
   if (Object.keys(value).length === 0) return html`<span class="soft">none</span>`;
   return fields(value, depth);
 }

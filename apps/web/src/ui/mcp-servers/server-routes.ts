@@ -6,7 +6,7 @@ import {
   offeredMcpCommands,
   presentMcpServer,
 } from '@acp/core';
-import { invalid } from '@acp/kernel';
+import { invalid, readableJson } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -158,7 +158,7 @@ const triedOf = (form: FormValues, answer: string | null, error: string | null):
 const LONGEST_SHOWN = 20_000;
 
 function textOf(answer: unknown): string {
-  const text = typeof answer === 'string' ? answer : JSON.stringify(answer, null, 2);
+  const text = typeof answer === 'string' ? answer : readableJson(answer);
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)} …` : text;
 }
 

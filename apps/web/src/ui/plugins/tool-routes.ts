@@ -1,6 +1,6 @@
 import { pluginEndpoints as rows, type PluginTool } from '@acp/contract';
 import { listPluginTools, ownTool, toolsOf } from '@acp/core';
-import { notFound } from '@acp/kernel';
+import { notFound, readableJson } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
@@ -84,13 +84,13 @@ function toolCard(
     )}
     <details>
       <summary>Input schema</summary>
-      <pre class="wrapped">${JSON.stringify(input_schema, null, 2)}</pre>
+      <pre class="wrapped">${readableJson(input_schema)}</pre>
     </details>
   </section>`;
 }
 
 function shown(result: unknown): string {
-  const text = typeof result === 'string' ? result : JSON.stringify(result, null, 2);
+  const text = typeof result === 'string' ? result : readableJson(result);
   return text.length > SHOWN
     ? `${text.slice(0, SHOWN)}\n${t`… ${text.length - SHOWN} more characters`}`
     : text;

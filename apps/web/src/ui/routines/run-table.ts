@@ -1,7 +1,7 @@
 /** What became of a routine's fires. */
 import type { RoutineRun } from '@acp/contract';
 import type { IssueOfRun } from '@acp/core';
-import { cutText } from '@acp/kernel';
+import { cutText, readableJson } from '@acp/kernel';
 import { exactTime } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -75,7 +75,7 @@ function issueLink({ issue_id, status: outcome }: RoutineRun, issues: RoutineRun
 
 function payloadFold(payload: unknown): Html {
   if (payload === null || payload === undefined) return '';
-  const text = typeof payload === 'string' ? payload : JSON.stringify(payload, null, 2);
+  const text = typeof payload === 'string' ? payload : readableJson(payload);
   return html`<details>
     <summary>Payload</summary>
     <pre class="wrapped">${cutText(text, SHOWN_BYTES)}</pre>

@@ -1,4 +1,5 @@
 /** A program's tool call or its result in one line: the part of the data that people look for. */
+import { readableJson } from '@acp/kernel';
 
 /** Names that programs use for the most important argument of a call. */
 const subjects = ['command', 'file_path', 'path', 'pattern', 'query', 'url', 'prompt', 'description'];
@@ -16,7 +17,7 @@ export function toolWords({ command, input, detail, message }: Record<string, un
 /** The result as text; it may consist of blocks, some of which are text. */
 export function resultText(result: unknown): string {
   if (typeof result === 'string') return result;
-  if (!Array.isArray(result)) return result === undefined ? '' : JSON.stringify(result, null, 2);
+  if (!Array.isArray(result)) return readableJson(result);
   return result
     .map((block: unknown) =>
       typeof block === 'object' && block !== null && 'text' in block

@@ -1,5 +1,6 @@
 /** A run's transcript in readable form: streamed text is joined, everything else is a line or a fold-out. */
 import { type Run, type RunEvent, verbLine } from '@acp/contract';
+import { readableJson } from '@acp/kernel';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { line, resultText, toolWords } from './tool-words.ts';
 
@@ -40,11 +41,7 @@ export function transcriptEntries(events: readonly RunEvent[]): Html {
 }
 
 const text = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : value === null || value === undefined
-      ? ''
-      : JSON.stringify(value, null, 2);
+  typeof value === 'string' ? value : value === null || value === undefined ? '' : readableJson(value);
 
 function output(events: readonly RunEvent[]): Html {
   const joined = events.map(({ payload }) => text(payload.text)).join('');
