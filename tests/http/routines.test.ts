@@ -4,7 +4,8 @@ import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId } from '@acp/kernel';
-import { databaseWithQueue, nextInstant } from '@acp/testkit';
+import { databaseWithQueue, nextInstant, waitFor } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -382,4 +383,29 @@ it('the address of an unsigned webhook is shown to whoever created or renewed it
   expect(public_id).not.toBe(unsigned.public_id);
   expect(await ids('admin')).toEqual([signed.public_id, public_id]);
   expect(await ids('member')).toEqual([signed.public_id, null]);
+});
+
+it('while many senders wait for a routine, nobody else waits for a connection', async () => {
+  const routine = await make({ concurrency_policy: 'always_enqueue' });
+  const hook = await addTrigger(routine, { kind: 'webhook', signing_mode: 'hmac' });
+  let answered = 0;
+  const senders = await transaction(database, async (tx) => {
+    await tx.execute(sql`select 1 from routines where id = ${routine.id} for update`);
+    const sent = Array.from({ length: 40 }, async (_, n) => {
+      const { status } = await fire(hook, hook.secret, `{"n":${n}}`);
+      answered += 1;
+      return status;
+    });
+    await waitFor(async () => {
+      const { rows } = await database.pool.query<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows[0]!.waiting >= 2;
+    });
+    expect((await call('get', `/api/routines/${String(routine.id)}`)).status).toBe(200);
+    expect(answered).toBe(0);
+    return sent;
+  });
+  expect(new Set(await Promise.all(senders))).toEqual(new Set([200]));
 });

@@ -1,8 +1,12 @@
 import type { routineTriggerEndpoints } from '@acp/contract';
 import { fireWebhook, openWebhook, webhookAnswer } from '@acp/core';
+import { CompanyTurns } from '../../http/company-turns.ts';
 import type { Context } from '../../http/handle.ts';
 
 type Row = (typeof routineTriggerEndpoints)['firePublic'];
+
+/** Fires of a routine wait for each other, and issues of a company for its next number. */
+const turns = new CompanyTurns({ at_once: 2, waiting: 100 });
 
 /**
  * Handles a webhook request. The signature is verified outside of a transaction, so that strangers lock nothing; a failed
@@ -15,6 +19,8 @@ export async function receiveWebhook({ tx, params, request, body, services }: Co
     timestamp: request.get('X-Service-Timestamp'),
   };
   const opened = await openWebhook(tx, params.publicId ?? '', signed, services.vault);
-  const fired = await services.transaction(async (inner) => fireWebhook(inner, opened, body));
+  const fired = await turns.take(opened.trigger.company_id, async () =>
+    services.transaction(async (inner) => fireWebhook(inner, opened, body)),
+  );
   return webhookAnswer(fired);
 }
