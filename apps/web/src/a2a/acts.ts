@@ -79,11 +79,13 @@ export async function take(caller: A2aCaller, message: SentMessage, dialect: Dia
   const { agent, services } = caller;
   const { vault, push } = services;
   const { task_id } = await storing(caller, message.files, [], async (files) =>
-    services.transaction(async (tx) => {
-      const receipt = await receiveMessage(tx, agent, { ...message, files });
-      if (config) await putPushConfig(tx, agent, receipt.task_id, { config, dialect }, vault, push);
-      return receipt;
-    }),
+    services.turns.take(agent.company_id, async () =>
+      services.transaction(async (tx) => {
+        const receipt = await receiveMessage(tx, agent, { ...message, files });
+        if (config) await putPushConfig(tx, agent, receipt.task_id, { config, dialect }, vault, push);
+        return receipt;
+      }),
+    ),
   ).catch((error: unknown) => {
     throw translated(error, 'unsupported');
   });

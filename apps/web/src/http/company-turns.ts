@@ -9,8 +9,8 @@ interface Turns {
 }
 
 /**
- * What this process does for one company at the same time, where one would wait for another in the database: whoever waits there holds
- * one of the few connections, and with them the requests of all other companies.
+ * Limits what this process does for one company at the same time, where one may wait for another in the database: whoever waits there
+ * holds one of the few connections, without which the requests of all other companies wait.
  */
 export class CompanyTurns {
   readonly #atOnce: number;

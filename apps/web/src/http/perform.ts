@@ -6,7 +6,9 @@ import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
 export async function perform(database: Database, call: Call): Promise<Answer> {
   await call.prepare();
   try {
-    return call.mounted.row.tx === 'write' ? await inTransaction(database, call) : await call.run();
+    if (call.mounted.row.tx !== 'write') return await call.run();
+    const write = async () => inTransaction(database, call);
+    return call.company_id === '' ? await write() : await call.services.turns.take(call.company_id, write);
   } finally {
     await call.release();
   }

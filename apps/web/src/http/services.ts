@@ -30,6 +30,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import type { AlertRing } from '../live/alert-ring.ts';
+import { CompanyTurns } from './company-turns.ts';
 import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
 
@@ -93,6 +94,8 @@ export interface Services {
     payload: CommandPayload<N>,
     caller: { actor: Actor; company_id: string },
   ): Promise<CommandResult<N>>;
+  /** Changes to one company: they may wait for each other, and leave connections to all others. */
+  readonly turns: CompanyTurns;
   /** A transaction of its own, for the rare row with work outside of one (slow hashes, bytes, awaited commands). */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
@@ -147,6 +150,8 @@ interface ServiceSources {
   listener?: Listener | undefined;
 }
 
+/** Connections that no company's changes take. */
+const LEFT_TO_OTHERS = 2;
 const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
 /** Per user or key, in this process: half of the limit per owner of the files. */
@@ -224,6 +229,10 @@ export function createServices({ database, config, listener, logger, ...sources 
         bodies: files.passing('commands'),
       });
     },
+    turns: new CompanyTurns({
+      at_once: Math.max(1, database.poolStats().max - LEFT_TO_OTHERS),
+      waiting: Infinity,
+    }),
     transaction: (work) => transaction(database, work),
   };
 }

@@ -66,7 +66,7 @@ it('what a webhook is no longer fired with ends with it, even for a request that
     const signature = hook.secret === null ? undefined : hmacSha256Hex(hook.secret, body);
     const opened = await openWebhook(
       database.db,
-      hook.public_id!,
+      hook.public_id,
       { body, signature, timestamp: undefined },
       vault,
     );
