@@ -39,6 +39,7 @@ const OF_VALUES = new Set(['status', 'translateValue', 'words']);
 /** Texts of other packages shown on pages: for each file those of one property, or all. */
 const ELSEWHERE: readonly (readonly [path: string, property: string | null])[] = [
   ['packages/contract/src/settings.ts', 'description'],
+  ['packages/contract/src/bounds.ts', 'what'],
   ['packages/core/src/alerts/advice.ts', null],
 ];
 
@@ -48,14 +49,62 @@ const REFUSALS = {
     'packages/core/src',
     'apps/web/src/api',
     'apps/web/src/http',
+    'apps/web/src/oauth',
     'apps/web/src/ui',
     'packages/contract/src',
+    'packages/kernel/src',
+    'apps/scheduler/src/commands',
+    'apps/scheduler/src/mcp',
+    'apps/scheduler/src/plugins',
   ],
-  calls: ['conflict', 'forbidden', 'rateLimited', 'unauthenticated', 'unavailable'],
+  /** Which of the arguments is the message. */
+  calls: new Map([
+    ['conflict', 0],
+    ['forbidden', 0],
+    ['invalid', 0],
+    ['notFound', 0],
+    ['rateLimited', 0],
+    ['tooLarge', 0],
+    ['unauthenticated', 0],
+    ['unavailable', 0],
+    ['unsupported', 0],
+    ['ServiceError', 1],
+  ]),
 };
 
+/** What agents meet by their verbs and tools, and what plugins, workers, peers and clients of the API do, but nobody at a page. */
+const FOR_PROGRAMS = [
+  'packages/core/src/budgets/report-cost.ts',
+  'packages/core/src/federation/cancel-task.ts',
+  'packages/core/src/federation/delegate.ts',
+  'packages/core/src/federation/push-configs.ts',
+  'packages/core/src/federation/receive-message.ts',
+  'packages/core/src/knowledge/user-models.ts',
+  'packages/core/src/plugins/issue-services.ts',
+  'packages/core/src/plugins/kv.ts',
+  'packages/core/src/plugins/read.ts',
+  'packages/core/src/skills/read-skills.ts',
+  'packages/core/src/subagents/',
+  'packages/core/src/task-sessions/',
+  'packages/core/src/tools/',
+  'packages/core/src/webhooks/task-webhooks.ts',
+  'packages/core/src/workers/own-task.ts',
+  'packages/core/src/workers/register-worker.ts',
+  'packages/core/src/workers/task-events.ts',
+  'packages/contract/src/comma-list.ts',
+  'packages/contract/src/live-topics.ts',
+  'packages/contract/src/shared-models.ts',
+  'packages/kernel/src/one-named.ts',
+  'apps/web/src/http/idempotency.ts',
+  'apps/web/src/http/json-body.ts',
+  'apps/scheduler/src/plugins/host-services.ts',
+  'apps/scheduler/src/plugins/http-fetch.ts',
+  'apps/scheduler/src/plugins/line-process.ts',
+  'apps/scheduler/src/plugins/plugin-metrics.ts',
+];
+
 /** Sentences of alerts, mails and refusals with values, by the tag `said`, and those that are stored for pages, by `stated`. */
-const SENTENCES = ['packages/core/src', 'packages/adapters/src', 'apps/scheduler/src'];
+const SENTENCES = [...REFUSALS.folders, 'packages/adapters/src', 'apps/scheduler/src'];
 
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
 
@@ -63,12 +112,19 @@ export function findMessages(): Map<string, Found> {
   const found = new Map<string, Found>();
   for (const path of sourcePaths(folders)) new Reader(path, found).read();
   for (const [path, property] of ELSEWHERE) new Reader(path, found).readConstants(property);
-  for (const path of sourcePaths(REFUSALS.folders)) new Reader(path, found).readRefusals();
+  for (const path of refusalPaths()) new Reader(path, found).readRefusals();
   for (const path of sourcePaths(SENTENCES)) new Reader(path, found).readSentences();
   for (const term of terms)
     add(found, { id: term.replaceAll('_', ' '), context: 'value' }, 'apps/web/src/ui/kit/terms.ts', []);
   return found;
 }
+
+/** Refusals on pages whose message is put together: no translator sees it. */
+export const unsaidRefusals = (): string[] =>
+  refusalPaths().flatMap((path) => new Reader(path, new Map()).readRefusals());
+
+const refusalPaths = (): string[] =>
+  sourcePaths(REFUSALS.folders).filter((path) => !FOR_PROGRAMS.some((start) => path.startsWith(start)));
 
 function sourcePaths(of: readonly string[]): string[] {
   return of.flatMap((folder) =>
@@ -113,23 +169,28 @@ class Reader {
     return parse(this.#text, { sourceType: 'module', plugins: ['typescript'] }).program as unknown as Node;
   }
 
-  readRefusals(): void {
-    if (!REFUSALS.calls.some((name) => this.#text.includes(`${name}('`))) return;
+  /** @returns those that it can't read */
+  readRefusals(): string[] {
+    const unsaid: string[] = [];
     const look = (node: Node): void => {
-      if (node.type === 'CallExpression' && REFUSALS.calls.includes(nameOf(node.callee as Node)))
-        // A single word is for programs.
-        this.#literals((node.arguments as Node[]).find((given) => String(given.value).includes(' ')));
+      const at = isCall(node) ? REFUSALS.calls.get(nameOf(node.callee as Node)) : undefined;
+      const message = at === undefined ? undefined : (node.arguments as Node[])[at];
+      // A single word is for programs.
+      if (message?.type !== 'StringLiteral' || String(message.value).includes(' ')) this.#literals(message);
+      if (message !== undefined && isPutTogether(message))
+        unsaid.push(`${this.#path}: ${this.#source(message)}`);
       valuesIn(node).forEach(look);
     };
-    look(this.#program());
+    if ([...REFUSALS.calls.keys()].some((name) => this.#text.includes(`${name}(`))) look(this.#program());
+    return unsaid;
   }
 
   readSentences(): void {
-    if (!/\bsaid`|\bstated\(/.test(this.#text)) return;
+    if (!/\bsaid`|\bstated\(|\bsaidText\(/.test(this.#text)) return;
     const look = (node: Node): void => {
       if (node.type === 'TaggedTemplateExpression' && nameOf(node.tag as Node) === 'said')
         this.#sentence(node.quasi as Quasis);
-      if (node.type === 'CallExpression' && nameOf(node.callee as Node) === 'stated')
+      if (node.type === 'CallExpression' && ['saidText', 'stated'].includes(nameOf(node.callee as Node)))
         this.#literals((node.arguments as Node[])[0]);
       valuesIn(node).forEach(look);
     };
@@ -229,6 +290,15 @@ const noted = (sources: readonly string[], ...first: string[]): string[] => {
   const all = [...first, ...sources.map((source, at) => `{${at}} = ${source}`)];
   return all.length === 0 ? [] : [all.join(', ')];
 };
+
+const isCall = ({ type }: Node): boolean => type === 'CallExpression' || type === 'NewExpression';
+
+/** Words and values in one string: neither a constant, nor a sentence by `said` or `t`, nor what was said elsewhere. */
+function isPutTogether(message: Node): boolean {
+  if (message.type === 'ConditionalExpression')
+    return [message.consequent, message.alternate].some((way) => isPutTogether(way as Node));
+  return message.type === 'TemplateLiteral' || message.type === 'BinaryExpression';
+}
 
 const isProperty = (node: Node, name: string): boolean =>
   node.type === 'ObjectProperty' &&

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { agentPermissionDefaults, securityEventKinds } from '@acp/contract';
-import { findMessages } from '../../scripts/messages/find-messages.ts';
+import { findMessages, unsaidRefusals } from '../../scripts/messages/find-messages.ts';
 import { compare, languageFiles, readLanguage } from '../../scripts/messages/language-files.ts';
 import { phrases } from '../../apps/web/src/ui/issues/timeline.ts';
 import { terms } from '../../apps/web/src/ui/kit/terms.ts';
@@ -22,6 +22,10 @@ describe.each(languageFiles())('%s', (file) => {
     expect({ missing, unused }).toEqual({ missing: [], unused: [] });
     expect(found.size).toBeGreaterThan(1000);
   });
+});
+
+it('refusals that a page may show are constants, or keep their values apart by `said`: only then can they be translated', () => {
+  expect(unsaidRefusals()).toEqual([]);
 });
 
 it('what is done has words: both parts of the names of entries of the activity are terms, or they have a phrase', () => {

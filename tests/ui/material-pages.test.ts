@@ -50,7 +50,7 @@ describe('an upload that fails', () => {
       const sent = request(app).post(at).set(headers());
       const answer = await sent.field('path', 'data/"typed".csv').attach('file', large, 'large.txt');
       expect([at, answer.status]).toEqual([at, 413]);
-      expect(answer.text).toMatch(/class="error form-error"[^>]*>Too large: at most 20 kB\.</);
+      expect(answer.text).toMatch(/class="error form-error"[^>]*>file too large: 20 kB at most</);
       expect(answer.text).toMatch(part);
     }
   });
@@ -60,8 +60,8 @@ describe('an upload that fails', () => {
     for (const at of [`/issues/${issue}`, `/issues/${issue}/part/beside`])
       expect(await get(at)).toContain(limits);
     for (const [language, said] of [
-      ['en', 'Too many files: at most 10 at once.'],
-      ['de', 'Zu viele Dateien: höchstens 10 auf einmal.'],
+      ['en', 'too many files: 10 at most'],
+      ['de', 'zu viele Dateien: höchstens 10'],
     ] as const) {
       const sent = request(app).post(`/issues/${issue}/attachments`).set(headers());
       for (let index = 0; index <= 10; index += 1) void sent.attach('file', Buffer.from('x'), `${index}.txt`);

@@ -316,7 +316,7 @@ it('a schedule is said in words while it is written, with when it fires', async 
   expect(weekdays).toContain('At 08:30, Monday through Friday');
   expect(weekdays.match(/<li>[^<]* at 08:30|<li>[^<]*08:30/g)).toHaveLength(5);
   expect(await told('61 * * * *', 'UTC')).toContain('role="alert"');
-  expect(await told('0 9 * * 1', 'Mars/Base')).toContain('unknown time zone');
+  expect(await told('0 9 * * 1', 'Mars/Base')).toContain('Unknown time zone');
   expect(await told('', '')).toBe('');
 });
 

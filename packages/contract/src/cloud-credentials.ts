@@ -1,4 +1,4 @@
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 
 /** The credentials of a cloud provider (specification, section Provider). */
 export interface CloudCredentials {
@@ -40,6 +40,6 @@ export function parseCloudCredentials(blob: string | null): CloudCredentials {
 function text(fields: Record<string, unknown>, name: string): string | undefined {
   const value = fields[name];
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw invalid(`cloud credentials: ${name} must be a text`);
+  if (typeof value !== 'string') throw invalid(said`cloud credentials: ${name} must be a text`);
   return value;
 }

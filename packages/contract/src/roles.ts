@@ -1,5 +1,5 @@
 /** Minimum roles (specification, Authentication 6; decisions 7.1): the meaning of `role` in endpoints and tools. */
-import { forbidden } from '@acp/kernel';
+import { forbidden, said } from '@acp/kernel';
 import { type Actor, type AgentPermission, type CompanyRole, permits } from './actor.ts';
 import type { EndpointRow } from './endpoint.ts';
 
@@ -49,5 +49,5 @@ export function requireRole(
 /** Permissions restrict agents only. Throws 403. */
 export function requirePermission(actor: Actor, permission: AgentPermission): void {
   if (actor.kind === 'agent' && !permits(actor.permissions, permission))
-    throw forbidden(`permission withheld: ${permission}`);
+    throw forbidden(said`permission withheld: ${permission}`);
 }

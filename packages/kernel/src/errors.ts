@@ -2,7 +2,7 @@
  * The one error class that crosses layers. Every door (HTTP, action verbs, MCP …) maps the closed list of kinds
  * once; anything that is not a ServiceError is a defect or a lost dependency, and its message is never shown.
  */
-import { inWords, type Said } from './said.ts';
+import { inWords, type Said, saidText } from './said.ts';
 
 export const errorKinds = [
   'invalid',
@@ -45,8 +45,8 @@ interface ServiceErrorOptions {
 
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
-  /** The message with its values apart, for pages in another language; null if nobody has marked it as a sentence. */
-  readonly said: Said | null;
+  /** The message with its values apart, for pages in another language. */
+  readonly said: Said;
   readonly extra?: Record<string, unknown>;
   readonly retry_after_sec?: number;
   readonly allow?: readonly string[];
@@ -55,7 +55,7 @@ export class ServiceError extends Error {
     super(inWords(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ServiceError';
     this.kind = kind;
-    this.said = typeof message === 'string' ? null : message;
+    this.said = typeof message === 'string' ? saidText(message) : message;
     this.extra = options.extra;
     this.retry_after_sec = options.retry_after_sec;
     this.allow = options.allow;
@@ -69,25 +69,27 @@ export function httpStatusOf(kind: ErrorKind): number {
 
 type Extra = Record<string, unknown>;
 
-export const notFound = (message = 'not found') => new ServiceError('not_found', message);
+export const notFound = (message: string | Said = 'not found') => new ServiceError('not_found', message);
 
-export const forbidden = (message = 'forbidden') => new ServiceError('forbidden', message);
+export const forbidden = (message: string | Said = 'forbidden') => new ServiceError('forbidden', message);
 
-export const unauthenticated = (message = 'unauthenticated') => new ServiceError('unauthenticated', message);
+export const unauthenticated = (message: string | Said = 'unauthenticated') =>
+  new ServiceError('unauthenticated', message);
 
 export const conflict = (message: string | Said, extra?: Extra) =>
   new ServiceError('conflict', message, { extra });
 
-export const invalid = (message: string, extra?: Extra) => new ServiceError('invalid', message, { extra });
+export const invalid = (message: string | Said, extra?: Extra) =>
+  new ServiceError('invalid', message, { extra });
 
-export const tooLarge = (message: string) => new ServiceError('too_large', message);
+export const tooLarge = (message: string | Said) => new ServiceError('too_large', message);
 
-export const unsupported = (message: string) => new ServiceError('unsupported', message);
+export const unsupported = (message: string | Said) => new ServiceError('unsupported', message);
 
-export const rateLimited = (message: string, retryAfterSec: number) =>
+export const rateLimited = (message: string | Said, retryAfterSec: number) =>
   new ServiceError('rate_limited', message, { retry_after_sec: retryAfterSec });
 
-export const unavailable = (message: string, cause?: unknown, retryAfterSec?: number) =>
+export const unavailable = (message: string | Said, cause?: unknown, retryAfterSec?: number) =>
   new ServiceError('unavailable', message, { cause, retry_after_sec: retryAfterSec });
 
 export const methodNotAllowed = (allow: readonly string[]) =>

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { BUBBLEWRAP_MEND, findBubblewrap, findProgram } from './bubblewrap.ts';
 import { type Config, pickEnvironment } from './config.ts';
 import { conflict } from './errors.ts';
+import { said } from './said.ts';
 
 const run = promisify(execFile);
 const ENGINE_TRIAL_MS = 10_000;
@@ -22,11 +23,11 @@ export async function findPluginWalls(
   if (wanted === 'disabled') return { kind: 'bare', why: 'SERVICE_PLUGIN_SANDBOX=disabled' };
   const engine = wanted === 'bubblewrap' ? 'not asked for' : await engineTrouble(config);
   if (engine === null) return { kind: 'container' };
-  if (wanted === 'container') throw conflict(`plugins can’t be sandboxed: ${engine}`);
+  if (wanted === 'container') throw conflict(said`plugins can’t be sandboxed: ${engine}`);
   const found = await findBubblewrap();
   if ('file' in found) return { kind: 'bubblewrap', file: found.file };
   const why = wanted === 'bubblewrap' ? found.reason : `${engine}; ${found.reason}`;
-  if (wanted !== 'auto') throw conflict(`plugins can’t be sandboxed: ${why}; ${BUBBLEWRAP_MEND}`);
+  if (wanted !== 'auto') throw conflict(said`plugins can’t be sandboxed: ${why}; ${BUBBLEWRAP_MEND}`);
   return { kind: 'bare', why };
 }
 

@@ -1,5 +1,6 @@
 /** Time zones by IANA name. */
 import { invalid } from './errors.ts';
+import { said } from './said.ts';
 
 // Creating a formatter costs far more than using it. Keyed by lower-case name: the platform knows about 600, including
 // aliases, in any case.
@@ -29,12 +30,12 @@ function formatterOf(zone: string, field: string): Intl.DateTimeFormat {
   const key = zone.toLowerCase();
   const known = formatters.get(key);
   if (known) return known;
-  if (!nameShape.test(zone)) throw invalid(`${field}: unknown time zone`);
+  if (!nameShape.test(zone)) throw invalid(said`${field}: unknown time zone`);
   try {
     const made = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
     formatters.set(key, made);
     return made;
   } catch {
-    throw invalid(`${field}: unknown time zone`);
+    throw invalid(said`${field}: unknown time zone`);
   }
 }

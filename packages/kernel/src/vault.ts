@@ -6,6 +6,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import { constantTimeEqual, hmacSha256Hex } from './crypto.ts';
 import { unavailable } from './errors.ts';
+import { said } from './said.ts';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -98,7 +99,7 @@ export class Vault {
     if (format !== FORMAT || wrapped === undefined || content === undefined)
       throw new Error('not a sealed value');
     const key = this.#keys.get(fingerprint);
-    if (!key) throw unavailable(`the encryption key ${fingerprint} is not configured`);
+    if (!key) throw unavailable(said`the encryption key ${fingerprint} is not configured`);
     return { wrapped: Buffer.from(wrapped, 'base64url'), content: Buffer.from(content, 'base64url'), key };
   }
 }

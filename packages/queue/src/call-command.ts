@@ -85,8 +85,8 @@ async function valueOf(outcome: Outcome, bodies: CommandBodies | undefined): Pro
   if (status === 'expired') throw notInTime();
   const kind = errorKinds.find((each) => each === error?.kind);
   if (error === null || kind === undefined) throw new Error('the command failed');
-  const { message, extra, retry_after_sec } = error;
-  throw new ServiceError(kind, message, { extra, retry_after_sec });
+  const { message, said = message, extra, retry_after_sec } = error;
+  throw new ServiceError(kind, said, { extra, retry_after_sec });
 }
 
 /** A scheduler of another version may return another shape: that is our fault, not the caller's. */

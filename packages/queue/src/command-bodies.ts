@@ -1,4 +1,4 @@
-import { tooLarge } from '@acp/kernel';
+import { said, tooLarge } from '@acp/kernel';
 
 /** Storage for command bodies that are too large for a row. They are useless after the command; something else deletes them. */
 export interface CommandBodies {
@@ -21,7 +21,7 @@ export interface StoredBody {
 export async function storeBody(value: unknown, bodies: CommandBodies | undefined): Promise<StoredBody> {
   const json = JSON.stringify(value ?? null);
   if (Buffer.byteLength(json) <= MAX_IN_ROW) return { json, key: null };
-  if (bodies === undefined) throw tooLarge(`a command takes ${MAX_IN_ROW} bytes at most`);
+  if (bodies === undefined) throw tooLarge(said`a command takes ${MAX_IN_ROW} bytes at most`);
   return { json: 'null', key: await bodies.put(json) };
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { transaction } from '@acp/db';
-import { conflict, newId, notFound, rateLimited } from '@acp/kernel';
+import { conflict, newId, notFound, rateLimited, said } from '@acp/kernel';
 import { cloneDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
@@ -64,7 +64,7 @@ const handlers: CommandHandlers<typeof table> = {
   },
   nothing: async () => undefined,
   refuse: async () => {
-    throw conflict('plugin is banned', { plugin: 'p' });
+    throw conflict(said`plugin ${'p'} is banned`, { plugin: 'p' });
   },
   later: async () => {
     throw rateLimited('slow down', 7);
@@ -142,7 +142,9 @@ describe('a command', () => {
   it('whose handler throws a service error throws the same to the caller', async () => {
     await expect(call('refuse')).rejects.toMatchObject({
       kind: 'conflict',
-      message: 'plugin is banned',
+      message: 'plugin p is banned',
+      // Pages say it in the reader's language.
+      said: { text: 'plugin {0} is banned', values: ['p'] },
       extra: { plugin: 'p' },
     });
     await expect(call('later')).rejects.toMatchObject({ kind: 'rate_limited', retry_after_sec: 7 });

@@ -5,7 +5,7 @@ import type { CommandRow, CommandTable } from '@acp/contract';
 import { isRefusal, loneWrite, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { Batches, ServiceError } from '@acp/kernel';
-import type { Logger } from '@acp/kernel';
+import type { Logger, Said } from '@acp/kernel';
 import { type CommandBodies, readBody, storeBody, type StoredBody } from './command-bodies.ts';
 
 export interface CommandContext {
@@ -37,6 +37,8 @@ export const LEASED = 'leased';
 export interface CommandError {
   kind: string | null;
   message: string;
+  /** The message with its values apart. */
+  said?: Said | undefined;
   extra?: Record<string, unknown> | undefined;
   retry_after_sec?: number | undefined;
 }
@@ -183,8 +185,8 @@ function endsOf(ends: readonly CommandEnd[]): SQL {
 
 export function describe(err: unknown): CommandError {
   if (!(err instanceof ServiceError)) return { kind: null, message: 'the command failed' };
-  const { kind, message, extra, retry_after_sec } = err;
-  return { kind, message, extra, retry_after_sec };
+  const { kind, message, said, extra, retry_after_sec } = err;
+  return { kind, message, said, extra, retry_after_sec };
 }
 
 /** Results are kept for an hour (decisions 6). Returns the number of rows deleted; called by a scheduler timer. */

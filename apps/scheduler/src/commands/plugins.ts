@@ -17,7 +17,7 @@ import {
   requestPluginStart,
 } from '@acp/core';
 import { transaction } from '@acp/db';
-import { conflict, notFound, unavailable } from '@acp/kernel';
+import { conflict, notFound, said, unavailable } from '@acp/kernel';
 import type { CommandHandlers } from '@acp/queue';
 import { FileStore } from '@acp/storage';
 import type { SchedulerContext } from '../context.ts';
@@ -124,7 +124,7 @@ async function untilStarted(
     if (row.fence > fence && row.state === 'running') return row;
     if (!row.wanted) {
       assertApproved(row);
-      throw conflict(row.error === null ? 'plugin was stopped' : `plugin failed to start: ${row.error}`);
+      throw conflict(row.error === null ? 'plugin was stopped' : said`plugin failed to start: ${row.error}`);
     }
     await pause(signal);
   }

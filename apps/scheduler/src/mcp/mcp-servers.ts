@@ -20,6 +20,7 @@ import {
   type GuardedFetch,
   type Logger,
   notFound,
+  said,
   Scrubber,
   unavailable,
   type Vault,
@@ -190,7 +191,7 @@ export class McpServers {
       if (abort.aborted) throw error;
       if (await isRefusal(error)) throw conflict(reason);
       await refreshSoon(database.db, address.id);
-      throw unavailable(`${address.name}: ${reason}`, error);
+      throw unavailable(said`${address.name}: ${reason}`, error);
     }
     if (answer === null) {
       const { server_id, remote_name: name, input_schema } = tool;

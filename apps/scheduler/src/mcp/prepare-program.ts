@@ -6,6 +6,7 @@ import {
   findProgram,
   type McpCommand,
   type PluginWalls,
+  said,
 } from '@acp/kernel';
 import { inControlGroup, sweepControlGroups } from '../plugins/control-group.ts';
 import { sandboxed, type SandboxedCommand, sweepPluginContainers } from '../plugins/sandbox.ts';
@@ -22,13 +23,14 @@ export async function prepareProgram(
   { server_id, fence }: McpProgramHold,
 ): Promise<{ command: SandboxedCommand; workspace: string }> {
   const offer = config.mcp_commands.get(name);
-  if (offer === undefined) throw conflict(`the operator does not offer the program ${name}`);
+  if (offer === undefined) throw conflict(said`the operator does not offer the program ${name}`);
   const foreign = Object.keys(env).find((variable) => !offer.env.includes(variable));
-  if (foreign !== undefined) throw conflict(`the operator does not allow ${foreign} to be set for ${name}`);
+  if (foreign !== undefined)
+    throw conflict(said`the operator does not allow ${foreign} to be set for ${name}`);
   const walls = await wallsOf(config, offer);
   // The error omits its path, which is for the operator only.
   if (walls.kind !== 'container' && findProgram(offer.command[0] ?? '') === undefined)
-    throw conflict(`the program ${name} is not installed where schedulers run`);
+    throw conflict(said`the program ${name} is not installed where schedulers run`);
   const workspace = await makeWorkspace(config, server_id);
   // Remains of a scheduler that was killed on this machine.
   const current = async () => Promise.resolve(new Map([[server_id, fence]]));

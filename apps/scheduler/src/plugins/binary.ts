@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, rm } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { ApprovedBinary } from '@acp/core';
-import { conflict, isUuid, unavailable } from '@acp/kernel';
+import { conflict, isUuid, said, unavailable } from '@acp/kernel';
 import type { FileStore, Storage } from '@acp/storage';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
@@ -21,14 +21,14 @@ async function openBinary(path: string): Promise<FileHandle> {
     file = await open(path, O_RDONLY | O_NONBLOCK);
   } catch (err) {
     const code = err instanceof Error && 'code' in err ? String(err.code) : 'unknown error';
-    throw conflict(`plugin binary can't be read: ${code}`);
+    throw conflict(said`plugin binary can't be read: ${code}`);
   }
   const { size } = await file.stat();
   const isFile = (await file.stat()).isFile();
   if (isFile && size > 0 && size <= MAX_BYTES) return file;
   await file.close();
   throw conflict(
-    isFile ? `plugin binary has ${size} bytes, not 1 to ${MAX_BYTES}` : 'plugin binary is not a file',
+    isFile ? said`plugin binary has ${size} bytes, not 1 to ${MAX_BYTES}` : 'plugin binary is not a file',
   );
 }
 

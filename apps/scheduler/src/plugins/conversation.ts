@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { HostMessage, PluginMessage } from '@acp/contract';
-import { conflict, mapTexts, storableText, unavailable } from '@acp/kernel';
+import { conflict, mapTexts, said, storableText, unavailable } from '@acp/kernel';
 import { ProtocolError } from '@acp/plugin-protocol';
 
 type Answer = PluginMessage['payload'];
@@ -57,7 +57,7 @@ export class Conversation {
     );
     const { result = null, error } = answer as Outcome;
     const failure = failureOf(error);
-    if (failure !== null) throw conflict(`the tool failed: ${failure}`);
+    if (failure !== null) throw conflict(said`the tool failed: ${failure}`);
     return mapTexts(result, storableText);
   }
 
@@ -104,11 +104,11 @@ export class Conversation {
   }
 
   async #ask(key: string, message: HostMessage, timeout_ms: number, signal?: AbortSignal): Promise<Answer> {
-    if (this.#waiting.has(key)) throw unavailable(`the plugin has not answered the last ${key}`);
+    if (this.#waiting.has(key)) throw unavailable(said`the plugin has not answered the last ${key}`);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const giveUp = () => reject(unavailable('the call was cancelled'));
     const timer = setTimeout(
-      () => reject(unavailable(`the plugin did not answer within ${timeout_ms / 1000} s`)),
+      () => reject(unavailable(said`the plugin did not answer within ${timeout_ms / 1000} s`)),
       timeout_ms,
     );
     signal?.addEventListener('abort', giveUp, { once: true });

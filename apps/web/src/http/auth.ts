@@ -1,7 +1,7 @@
 /** Identifies the caller (specification, Authentication): session before bearer, and only kinds that the row admits. */
 import type { Actor, AuthKind, EndpointRow, UserActor, WorkerActor } from '@acp/contract';
 import type { SignInPlace } from '@acp/core';
-import { forbidden, unauthenticated } from '@acp/kernel';
+import { forbidden, said, saidValue, unauthenticated } from '@acp/kernel';
 import type { IncomingMessage } from 'node:http';
 import { KEY_COOKIE, readCookie, SESSION_COOKIE } from './cookies.ts';
 import type { Credentials } from './credentials.ts';
@@ -63,7 +63,7 @@ export function assertEnrolled(user: Actor): void {
 function admittedWorker(worker: WorkerActor | undefined): WorkerActor {
   if (worker === undefined) throw unauthenticated(INVALID_KEY);
   if (worker.status !== 'approved' && worker.status !== 'draining')
-    throw forbidden(`worker is ${worker.status === 'pending_approval' ? 'pending approval' : worker.status}`);
+    throw forbidden(said`worker is ${saidValue(worker.status)}`);
   return worker;
 }
 

@@ -2,7 +2,7 @@
 import type { EndpointRow } from '@acp/contract';
 import { asServiceError } from '@acp/db';
 import { httpStatusOf, invalid, ServiceError, tooLarge, unsupported } from '@acp/kernel';
-import type { Logger } from '@acp/kernel';
+import type { Logger, Said } from '@acp/kernel';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from './answer.ts';
@@ -23,26 +23,26 @@ function bodyError(error: unknown): ServiceError | null {
   if (!(error instanceof Error) || !('status' in error)) return null;
   if (error.status === 413) return tooLarge('payload too large');
   if (error.status === 415) return unsupported('unsupported encoding of the body');
-  if (error.status === 400) return invalid('type' in error ? bodyProblem(error.type) : 'malformed body');
-  return null;
-}
-
-function bodyProblem(type: unknown): string {
-  return type === 'entity.parse.failed' ? 'malformed JSON' : 'malformed body';
+  if (error.status !== 400) return null;
+  const isJson = 'type' in error && error.type === 'entity.parse.failed';
+  return invalid(isJson ? 'malformed JSON' : 'malformed body');
 }
 
 /** What a page says about a refused request. */
 export interface Refusal {
   status: number;
   message: string;
+  /** The message with its values apart. */
+  said?: Said;
   retry_after_sec?: number | undefined;
 }
 
 export type RefuseInPage = (refused: Refusal, request: Request, response: Response) => Promise<void>;
 
-export const refusalOf = ({ kind, message, retry_after_sec }: ServiceError): Refusal => ({
+export const refusalOf = ({ kind, message, said, retry_after_sec }: ServiceError): Refusal => ({
   status: httpStatusOf(kind),
   message,
+  said,
   retry_after_sec,
 });
 

@@ -1,7 +1,7 @@
 import type { FileRule } from '@acp/contract';
 import { cleanContentType, cleanFilename } from '@acp/core';
 import type { FailedFile, StoredFile } from '@acp/core';
-import { invalid, ServiceError, tooLarge } from '@acp/kernel';
+import { invalid, said, ServiceError, tooLarge } from '@acp/kernel';
 import type { FileStore } from '@acp/storage';
 import type { Readable } from 'node:stream';
 
@@ -77,12 +77,12 @@ export class Upload {
 
   /** The refusal of more files than the limit. */
   tooManyFiles(): ServiceError {
-    return tooLarge(`too many files: ${this.max_files} at most`);
+    return tooLarge(said`too many files: ${this.max_files} at most`);
   }
 
   /** The refusal of more than the limit for all files and fields together. */
   tooMuch(): ServiceError {
-    return tooLarge(`payload too large: ${sizeInWords(this.max_bytes)} at most`);
+    return tooLarge(said`payload too large: ${sizeInWords(this.max_bytes)} at most`);
   }
 
   /** Resolves once the part is read to its end. Throws `invalid` for a part with another name, `too_large`. */
@@ -101,7 +101,7 @@ export class Upload {
   /** In the order of their parts. Throws `invalid` if the row requires a file and none was sent. */
   async files(): Promise<UploadedFile[]> {
     if (this.#rule.required && this.#files.length === 0)
-      throw invalid(`a file is required in the field ${this.#rule.field}`);
+      throw invalid(said`a file is required in the field ${this.#rule.field}`);
     return Promise.all(this.#files);
   }
 
@@ -116,7 +116,7 @@ export class Upload {
   async #take(part: FilePart): Promise<UploadedFile> {
     const { field, into } = this.#rule;
     if (field !== '*' && part.fieldname !== field)
-      throw invalid(`a file is expected in the field ${field} only`);
+      throw invalid(said`a file is expected in the field ${field} only`);
     const filename = cleanFilename(part.originalname);
     const content_type = cleanContentType(part.mimetype);
     if (into === 'memory') return { filename, content_type, bytes: await this.#collect(part.stream) };
@@ -149,7 +149,7 @@ export class Upload {
       const bytes = chunk as Uint8Array;
       size += bytes.length;
       if (size > this.#maxFileBytes)
-        throw tooLarge(`file too large: ${sizeInWords(this.#maxFileBytes)} at most`);
+        throw tooLarge(said`file too large: ${sizeInWords(this.#maxFileBytes)} at most`);
       this.#count(bytes.length);
       yield bytes;
     }

@@ -1,5 +1,5 @@
 /** The certified client library, set up alike for all providers: PKCE, state, nonce, and errors in our own words. */
-import { forbidden, ServiceError, unauthenticated, unavailable } from '@acp/kernel';
+import { forbidden, said, ServiceError, unauthenticated, unavailable } from '@acp/kernel';
 import {
   authorizationCodeGrant,
   AuthorizationResponseError,
@@ -101,18 +101,20 @@ function requestFailure(label: string, error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof AuthorizationResponseError) {
     return forbidden(
-      `${label} did not sign you in${error.error === 'access_denied' ? '' : `: ${error.error.slice(0, LONGEST_CODE)}`}`,
+      error.error === 'access_denied'
+        ? said`${label} did not sign you in`
+        : said`${label} did not sign you in: ${error.error.slice(0, LONGEST_CODE)}`,
     );
   }
   if (error instanceof ResponseBodyError)
-    return unauthenticated(`${label} refused the sign-in: ${error.error.slice(0, LONGEST_CODE)}`);
+    return unauthenticated(said`${label} refused the sign-in: ${error.error.slice(0, LONGEST_CODE)}`);
   if (error instanceof ClientError && error.code !== undefined && !AWAY.has(error.code)) {
-    return unauthenticated(`the answer of ${label} could not be verified`);
+    return unauthenticated(said`the answer of ${label} could not be verified`);
   }
   return away(label);
 }
 
-export const away = (label: string) => unavailable(`${label} cannot be reached`);
+export const away = (label: string) => unavailable(said`${label} cannot be reached`);
 
 export function withCause(error: ServiceError, cause: unknown): ServiceError {
   error.cause ??= cause;

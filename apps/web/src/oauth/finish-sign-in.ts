@@ -74,9 +74,11 @@ async function newcomer(
 ): Promise<UserRow> {
   const { email, email_verified, display_name } = identity;
   if (invite === null) {
-    const reason =
-      email !== null && !email_verified ? ': the provider has not verified your e-mail address' : '';
-    throw forbidden(`no account belongs to this sign-in${reason}`);
+    throw forbidden(
+      email !== null && !email_verified
+        ? 'no account belongs to this sign-in: the provider has not verified your e-mail address'
+        : 'no account belongs to this sign-in',
+    );
   }
   if (email === null) throw forbidden('the provider does not share your e-mail address');
   const account = readNewcomer({ email, display_name: display_name ?? email });

@@ -1,4 +1,4 @@
-import { unavailable } from '@acp/kernel';
+import { said, unavailable } from '@acp/kernel';
 import { allowInsecureRequests, Configuration, customFetch, fetchProtectedResource } from 'openid-client';
 import { createValidator, GithubEmails, GithubUser } from '@acp/contract';
 import { atProvider, authorizationUrl, exchangeCode, keptTokens } from './client.ts';
@@ -70,7 +70,7 @@ export class GithubProvider implements SignInProvider {
     const url = new URL(`${withoutSlash(this.#options.api_url)}${path}`);
     const headers = new Headers({ accept: 'application/vnd.github+json' });
     const response = await fetchProtectedResource(this.#client, token, url, 'GET', null, headers);
-    if (!response.ok) throw unavailable(`GitHub answered ${response.status} for the account`);
+    if (!response.ok) throw unavailable(said`GitHub answered ${response.status} for the account`);
     return response.json();
   }
 }

@@ -1,7 +1,16 @@
 /** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in must begin and end in one browser. */
 import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { type Config, invalid, type Logger, notFound, sha256Hex, unauthenticated, Vault } from '@acp/kernel';
+import {
+  type Config,
+  invalid,
+  type Logger,
+  notFound,
+  said,
+  sha256Hex,
+  unauthenticated,
+  Vault,
+} from '@acp/kernel';
 import { type CookieOptions, type Request, type Response, Router } from 'express';
 import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
@@ -85,7 +94,7 @@ export function oauthRouter({
         takeOauthFlow(tx, provider.name, tokens, state),
       );
       if (!flow) {
-        if (open) throw unauthenticated(`the answer of ${provider.label} could not be verified`);
+        if (open) throw unauthenticated(said`the answer of ${provider.label} could not be verified`);
         throw invalid('this sign-in has expired or was begun in another browser; start again');
       }
       tab.next = ownPath(flow.next_path);

@@ -1,5 +1,6 @@
 import { httpStatusOf, ServiceError } from '@acp/kernel';
 import type { Response } from 'express';
+import { heedRefusal } from './kit/language.ts';
 
 /** A field of a form or a query as typed; '' if absent. */
 export const typed = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -22,6 +23,9 @@ export async function answerPage(
     if (error.kind === 'unavailable' && !noted) throw error;
     if (error.cause !== undefined) noted?.(error);
     if (error.retry_after_sec !== undefined) response.set('retry-after', String(error.retry_after_sec));
-    response.status(httpStatusOf(error.kind)).type('html').send(render(error.message));
+    response
+      .status(httpStatusOf(error.kind))
+      .type('html')
+      .send(render(heedRefusal(error)));
   }
 }

@@ -1,6 +1,6 @@
 import { type Actor, type AgentFile, type FsSkill, requirePermission } from '@acp/contract';
 import { type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
-import { conflict, decodeCursor, encodeCursor, notFound, said } from '@acp/kernel';
+import { conflict, decodeCursor, encodeCursor, notFound, said, saidText, stated } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { type AgentRow, assertMayTeach } from '../agents/index.ts';
@@ -14,6 +14,8 @@ export type AgentFileRow = typeof agent_files.$inferSelect;
 type Kind = 'file' | 'skill';
 
 const MOST: Record<Kind, number> = { file: 1000, skill: 100 };
+
+const plurals: Record<Kind, string> = { file: stated('files'), skill: stated('skills') };
 
 export async function listAgentFiles(
   tx: Tx,
@@ -160,7 +162,7 @@ async function put(
   if (blocked !== null) throw conflict(said`${blocked} is a file: a path cannot be both a file and a folder`);
   if (taken && fresh) throw conflict('a skill already has this slug');
   if (!taken && count >= MOST[what.kind])
-    throw conflict(`an agent has no more than ${MOST[what.kind]} ${what.kind}s`);
+    throw conflict(said`an agent has no more than ${MOST[what.kind]} ${saidText(plurals[what.kind])}`);
   // Deleted rather than updated: the trigger then records the former bytes' key.
   if (taken) {
     const { kind, path } = what;

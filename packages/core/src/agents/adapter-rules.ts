@@ -1,6 +1,6 @@
 /** Which resources of the machine and the cloud an adapter_config may name (decisions 7.33). Pure: no tx, no clock. */
 import { type Actor, assertAdapterDraft } from '@acp/contract';
-import { forbidden, invalid } from '@acp/kernel';
+import { forbidden, invalid, said } from '@acp/kernel';
 import { isCompanyAdmin } from './policy.ts';
 
 type AdapterConfig = Record<string, unknown>;
@@ -32,12 +32,12 @@ export function assertAdapter(
   const { adapter_type, adapter_config: config } = after;
   assertAdapterDraft(adapter_type, config);
   const foreign = namesOutside(config, rules);
-  if (foreign !== undefined) throw invalid(`adapter_config.${foreign} is not allowed on this instance`);
+  if (foreign !== undefined) throw invalid(said`adapter_config.${foreign} is not allowed on this instance`);
   if (isCompanyAdmin(actor, company_id)) return;
   for (const { key, list } of named(rules)) {
     const chosen = config[key] !== undefined && config[key] !== before[key];
     const isGiven = key === 'image' && config[key] === rules.cli_sandbox_image;
-    if (chosen && list.length === 0 && !isGiven) throw forbidden(`adapter_config.${key} is for admins`);
+    if (chosen && list.length === 0 && !isGiven) throw forbidden(said`adapter_config.${key} is for admins`);
   }
 }
 

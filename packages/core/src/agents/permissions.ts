@@ -27,7 +27,7 @@ export async function updatePermissions(
 ): Promise<Record<string, boolean>> {
   if (actor.kind === 'agent') throw forbidden('agents cannot change permissions');
   const unknown = Object.keys(input).find((key) => !Object.hasOwn(agentPermissionDefaults, key));
-  if (unknown !== undefined) throw invalid(`unknown permission: ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`unknown permission: ${unknown}`);
   await lockFamily(tx, subject.id);
   const [before] = await tx
     .select()

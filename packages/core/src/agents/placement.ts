@@ -1,6 +1,6 @@
 /** Who may decide where an agent's programs run, and who may instruct it (decisions 10.10). Pure. */
 import { type Actor, permits, type UpdateAgent } from '@acp/contract';
-import { forbidden } from '@acp/kernel';
+import { forbidden, said } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 import { assertMayConfigure, isCompanyAdmin, sameJson } from './policy.ts';
 import type { AgentRow } from './present.ts';
@@ -40,7 +40,11 @@ export function assertMayChange(
   const changed = placement.filter((field) => !sameJson(before[field], after[field]));
   if (changed.length === 0) return;
   if (actor.kind === 'agent' && (actor.run_id !== null || actor.agent_id === agent.id))
-    throw forbidden(`${changed.join(', ')}: not for ${actor.run_id === null ? 'the agent itself' : 'a run'}`);
+    throw forbidden(
+      actor.run_id === null
+        ? said`${changed.join(', ')}: not for the agent itself`
+        : said`${changed.join(', ')}: not for a run`,
+    );
   assertMayInstruct(actor, agent);
   const moved = changed.some((field) => field !== 'adapter_config');
   assertMayRunAs(actor, agent.company_id, after, { rules, before: moved ? {} : before.adapter_config });

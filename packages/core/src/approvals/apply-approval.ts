@@ -1,6 +1,6 @@
 import type { Actor, CompanyRole, InstallKind } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { cutText, forbidden, invalid } from '@acp/kernel';
+import { cutText, forbidden, invalid, said } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -49,7 +49,7 @@ export async function applyApproval(
   if (row === undefined) return 'nothing';
   const { kind, body } = installOf(row.type, row.payload);
   const applier = appliers[kind];
-  if (applier === undefined) throw invalid(`this instance cannot install: ${kind}`);
+  if (applier === undefined) throw invalid(said`this instance cannot install: ${kind}`);
   const actor = await decider(tx, row);
   const { company_id, requested_by_agent_id: agent_id } = row;
   await applier(tx, actor, { company_id, approval_id: row.id, agent_id, body });

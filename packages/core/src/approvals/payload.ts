@@ -1,6 +1,6 @@
 /** Valid payloads by type of approval. Pure. */
 import { type ApprovalType, CreateAgent, createValidator, InstallPayload } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 
 /** Maximum length of the payload as JSON: it is stored in the row and shown in lists. */
 const LONGEST = 200_000;
@@ -21,7 +21,8 @@ export function hasEffect(type: string): boolean {
  * @throws invalid
  */
 export function assertPayload(type: ApprovalType, payload: Record<string, unknown>): void {
-  if (JSON.stringify(payload).length > LONGEST) throw invalid(`payload is longer than ${LONGEST} characters`);
+  if (JSON.stringify(payload).length > LONGEST)
+    throw invalid(said`payload is longer than ${LONGEST} characters`);
   if (type === 'hire_agent') hire(payload);
   if (type !== 'install') return;
   const { kind, body } = install(payload);

@@ -9,7 +9,7 @@ import {
   type SearchRequest,
   type Tx,
 } from '@acp/db';
-import { invalid, isUuid } from '@acp/kernel';
+import { invalid, isUuid, said } from '@acp/kernel';
 import { and, asc, eq, inArray } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { type ApprovalRow, presentApproval, approvalColumns } from './present.ts';
@@ -35,7 +35,7 @@ export async function listApprovals(
 ): Promise<Page<Approval>> {
   const statuses = filter.status?.split(',').map((status) => status.trim());
   const unknown = statuses?.find((status) => !approvalStatuses.some((known) => known === status));
-  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`unknown status: ${unknown}`);
   const plan = newestFirst(approvals.created_at, approvals.id, filter, 50);
   const rows = tx
     .select(approvalColumns)

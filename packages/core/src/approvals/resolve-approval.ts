@@ -7,7 +7,7 @@ import type {
   DecidedApprovals,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, cutText, forbidden, invalid, type ServiceError } from '@acp/kernel';
+import { conflict, cutText, forbidden, invalid, said, type ServiceError } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import { humanActor, recordChanges } from '../activity/index.ts';
@@ -88,7 +88,7 @@ export async function decideApprovals(
     .for('no key update');
   const known = new Set(before.map(({ id }) => id));
   const unknown = asked.find(({ approval_id }) => !known.has(approval_id));
-  if (unknown !== undefined) throw invalid(`approvals: unknown approval ${unknown.approval_id}`);
+  if (unknown !== undefined) throw invalid(said`approvals: unknown approval ${unknown.approval_id}`);
   const shown = before.map(({ id }) => ({ id, shown: versions.get(id)! }));
   const decided = new Set((await resolveAll(tx, actor, shown, decision, note)).map(({ id }) => id));
   return {

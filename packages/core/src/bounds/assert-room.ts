@@ -1,6 +1,6 @@
 import { type BoundKind, bounds } from '@acp/contract';
 import { lockByName, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, type Said, said, saidText } from '@acp/kernel';
 import { and, sql } from 'drizzle-orm';
 import { sources } from './sources.ts';
 
@@ -48,7 +48,12 @@ async function count(tx: Tx, kind: BoundKind, owner_id: string): Promise<Counted
 function refuse(kind: BoundKind, { held, most }: Counted, adding: number): void {
   if (held + adding <= most) return;
   const { per, what } = bounds[kind];
-  throw conflict(`${articleOf(per)} ${per} has ${most} ${what} at most`);
+  throw conflict(full[per](most, saidText(what)));
 }
 
-const articleOf = (per: string): string => (/^[aeiou]/.test(per) ? 'an' : 'a');
+const full = {
+  company: (most: number, what: Said) => said`a company has ${most} ${what} at most`,
+  issue: (most: number, what: Said) => said`an issue has ${most} ${what} at most`,
+  agent: (most: number, what: Said) => said`an agent has ${most} ${what} at most`,
+  routine: (most: number, what: Said) => said`a routine has ${most} ${what} at most`,
+};

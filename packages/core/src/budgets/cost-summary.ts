@@ -1,6 +1,6 @@
 import type { CostSummary, CostSummaryQuery } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { invalid, isTimestamp } from '@acp/kernel';
+import { invalid, isTimestamp, said } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
 
@@ -116,6 +116,6 @@ export async function spending(tx: Tx, of: CostScope): Promise<{ today_usd: numb
 function instant(text: string | undefined, name: string): string | null {
   if (text === undefined) return null;
   const value = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
-  if (!isTimestamp(value)) throw invalid(`${name} must be an instant or a day`);
+  if (!isTimestamp(value)) throw invalid(said`${name} must be an instant or a day`);
   return value;
 }

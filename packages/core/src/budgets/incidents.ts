@@ -5,7 +5,7 @@ import {
   type ResolveBudgetIncident,
 } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, schema, type Tx } from '@acp/db';
-import { conflict, invalid, stated } from '@acp/kernel';
+import { conflict, invalid, said, stated } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { findInLiveCompany } from '../companies/index.ts';
@@ -27,7 +27,7 @@ export async function listBudgetIncidents(
 ): Promise<Page<BudgetIncident>> {
   const statuses = filter.status?.split(',').map((status) => status.trim());
   const unknown = statuses?.find((status) => !budgetIncidentStatuses.some((known) => known === status));
-  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`unknown status: ${unknown}`);
   const plan = newestFirst(budget_incidents.opened_at, budget_incidents.id, filter, 50);
   const rows = tx
     .select()

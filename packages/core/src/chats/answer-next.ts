@@ -1,6 +1,6 @@
 import { type Actor, adapterTraits } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, inWords, said, stated } from '@acp/kernel';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import {
@@ -15,7 +15,7 @@ import { type ChatMessageRow, type ChatRow, messageChange } from './present.ts';
 const { chat_messages } = schema;
 
 export const CHAT_REPLY = 'chat_reply';
-const GONE = 'the agent of this chat is gone';
+const GONE = stated('the agent of this chat is gone');
 
 /** Limits a chat to one reply at a time. */
 export const chatKey = (chat_id: string) => `chat:${chat_id}`;
@@ -38,7 +38,7 @@ function proposalOf(
     trigger_detail: `asked by ${message.author_name}`,
     depth: message.depth,
     // Programs that receive a task instead of a prompt can't be given a conversation.
-    objection: told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} do not chat`,
+    objection: told_by === 'prompt' ? null : said`agents with the adapter ${agent.adapter_type} do not chat`,
   };
 }
 
@@ -75,7 +75,11 @@ export async function answerNext(tx: Tx, actor: Actor, chat: ChatOf): Promise<Ch
   if (made === undefined && refusal === undefined) return [];
   const rows = await tx
     .update(chat_messages)
-    .set(made ? { status: 'answering', run_id: made.run.id } : { status: 'failed', error: refusal!.reason })
+    .set(
+      made
+        ? { status: 'answering', run_id: made.run.id }
+        : { status: 'failed', error: inWords(refusal!.reason) },
+    )
     .where(made ? eq(chat_messages.id, next.id) : waiting)
     .returning();
   return rows.map((row) => messageChange(chat, row));

@@ -1,6 +1,6 @@
 import type { Actor, Chat, ChatMessage, PostChatMessage, ResendChatMessage } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { conflict, forbidden, invalid, notFound } from '@acp/kernel';
+import { conflict, forbidden, invalid, notFound, said } from '@acp/kernel';
 import { and, eq, gt, inArray, sql } from 'drizzle-orm';
 import { actorColumns, causeDepth, recordChanges } from '../activity/index.ts';
 import { attachToMessage, type StoredFile } from '../attachments/index.ts';
@@ -43,7 +43,7 @@ export async function postChatMessage(
     throw conflict('an agent cannot chat with itself');
   await assertAnswers(tx, chat, depth);
   if ((await openMessages(tx, chat.id)).length >= MOST_WAITING)
-    throw conflict(`${MOST_WAITING} messages are already waiting for a reply`);
+    throw conflict(said`${MOST_WAITING} messages are already waiting for a reply`);
   if (chat.last_turn >= MOST_TURNS) throw conflict('the chat is full: start a new one');
   const author = actorColumns(actor);
   const turn = chat.last_turn + 1;

@@ -1,6 +1,6 @@
 import { type Actor, type Logo, LOGO_MAX_PIXELS, type LogoType, logoTypes } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { notFound, unsupported } from '@acp/kernel';
+import { notFound, said, unsupported } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { readImageHeader } from './image-header.ts';
@@ -51,10 +51,10 @@ export function checkLogoHeader(
   const type = logoTypes.find((each) => each === declared);
   if (type === undefined) throw unsupported('a logo is a PNG, JPEG, GIF or WebP image');
   const header = readImageHeader(bytes);
-  if (header?.type !== type) throw unsupported(`the file is no ${type}`);
+  if (header?.type !== type) throw unsupported(said`the file is no ${type}`);
   const { width, height } = header;
   if (width === 0 || height === 0 || width > LOGO_MAX_PIXELS || height > LOGO_MAX_PIXELS)
-    throw unsupported(`a logo has at most ${LOGO_MAX_PIXELS} by ${LOGO_MAX_PIXELS} pixels`);
+    throw unsupported(said`a logo has at most ${LOGO_MAX_PIXELS} by ${LOGO_MAX_PIXELS} pixels`);
   return { content_type: type, has_pixels: !header.is_all };
 }
 

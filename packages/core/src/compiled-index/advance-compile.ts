@@ -1,5 +1,5 @@
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId, stated } from '@acp/kernel';
+import { inWords, newId, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
@@ -63,7 +63,7 @@ export async function advanceLocked(tx: Tx, index: IndexRow): Promise<void> {
       .where(and(eq(compiled_batches.index_id, index.id), eq(compiled_batches.number, next.number)));
   const reason = refused[0]?.reason ?? null;
   if (reason === BUDGET_EXCEEDED) return finishCompile(tx, index, BUDGET_EXCEEDED);
-  return tell(tx, index, reason);
+  return tell(tx, index, reason && inWords(reason));
 }
 
 async function tell(tx: Tx, index: IndexRow, waiting_reason: string | null): Promise<void> {

@@ -1,4 +1,5 @@
 import { adapterTraits } from '@acp/contract';
+import { said } from '@acp/kernel';
 import type { AgentFacts, Proposal } from '../runs/index.ts';
 
 export const COMPILE = 'compile';
@@ -23,6 +24,6 @@ export function compileProposal(
     objection:
       runs_as === 'model'
         ? null
-        : `agents with the adapter ${agent.adapter_type} cannot be compiled: they do not use a model`,
+        : said`agents with the adapter ${agent.adapter_type} cannot be compiled: they do not use a model`,
   };
 }

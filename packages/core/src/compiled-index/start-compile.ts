@@ -1,6 +1,6 @@
 import { type Actor, adapterTraits, type CompileSettings } from '@acp/contract';
 import { schema, storedNow, type Tx } from '@acp/db';
-import { conflict, invalid, newId, notFound } from '@acp/kernel';
+import { conflict, invalid, newId, notFound, said, type Said, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { findAgent } from '../agents/index.ts';
@@ -30,7 +30,7 @@ export async function configureCompile(
     if (facts === undefined) throw notFound('there is no such agent');
     if (adapterTraits(facts.adapter_type).runs_as !== 'model')
       throw invalid(
-        `agents with the adapter ${facts.adapter_type} cannot be compiled: they do not use a model`,
+        said`agents with the adapter ${facts.adapter_type} cannot be compiled: they do not use a model`,
       );
   }
   const next_at =
@@ -81,10 +81,10 @@ async function begin(
   actor: Actor,
   company_id: string,
   agent_id: string | null,
-): Promise<string | null> {
-  if (!(await flagEnabled(tx, 'compiled_knowledge'))) return 'the compiled index is switched off';
+): Promise<string | Said | null> {
+  if (!(await flagEnabled(tx, 'compiled_knowledge'))) return stated('the compiled index is switched off');
   const agent = agent_id === null ? undefined : await readAgentFacts(tx, agent_id);
-  if (agent === undefined) return 'name an agent first whose model compiles the index';
+  if (agent === undefined) return stated('name an agent first whose model compiles the index');
   const refusal = admissionRefusal(agent, compileProposal({ id: newId() }, agent, newId(), 0));
   if (refusal !== null) return refusal;
   const open = await tx
@@ -92,18 +92,18 @@ async function begin(
     .from(compiled_indexes)
     .where(eq(compiled_indexes.company_id, company_id))
     .orderBy(sql`version desc`);
-  if (open.some(({ status }) => status === 'compiling')) return 'a compilation is already running';
+  if (open.some(({ status }) => status === 'compiling')) return stated('a compilation is already running');
   const base =
     open.find(({ status }) => status === 'draft') ?? open.find(({ status }) => status === 'promoted');
   const sources = await sourcesToRead(tx, company_id, base?.id ?? null);
   if (sources.length === 0 && !(await hasLost(tx, base?.id ?? null)))
-    return 'nothing has changed since the last compilation';
+    return stated('nothing has changed since the last compilation');
   const [index] = await tx
     .insert(compiled_indexes)
     .values({ company_id, agent_id: agent.id, version: (open[0]?.version ?? 0) + 1 })
     .onConflictDoNothing()
     .returning();
-  if (index === undefined) return 'a compilation is already running';
+  if (index === undefined) return stated('a compilation is already running');
   if (base !== undefined) await carryOver(tx, base, index);
   const batches = Array.from({ length: Math.ceil(sources.length / SOURCES_OF_BATCH) }, (_, number) =>
     sources.slice(number * SOURCES_OF_BATCH, (number + 1) * SOURCES_OF_BATCH),

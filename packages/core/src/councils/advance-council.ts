@@ -1,6 +1,6 @@
 import { type CouncilTurnKind, terminalStatuses } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId, stated } from '@acp/kernel';
+import { inWords, newId, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { releaseHolds } from '../budgets/index.ts';
@@ -91,7 +91,7 @@ async function ask(tx: Tx, session: CouncilRow, turns: readonly PlannedTurn[]): 
         : await admitRuns(tx, scheduler, agent, [turnProposal(session, agent, run_id)]);
     const [refusal] = refused;
     if (refusal !== undefined) {
-      await leaveOut(tx, [run_id], refusal.reason);
+      await leaveOut(tx, [run_id], inWords(refusal.reason));
       await releaseHolds(tx, [run_id]);
     } else if (admitted.length > 0)
       await tx.update(council_turns).set({ status: 'asked' }).where(eq(council_turns.run_id, run_id));

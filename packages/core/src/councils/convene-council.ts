@@ -6,7 +6,18 @@ import {
   DEFAULT_COUNCIL_ROUNDS,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden, newId, notFound, said, saidValue } from '@acp/kernel';
+import {
+  conflict,
+  forbidden,
+  inWords,
+  newId,
+  notFound,
+  said,
+  type Said,
+  saidText,
+  saidValue,
+  stated,
+} from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, assertCauseDepth, causeDepth, recordChanges } from '../activity/index.ts';
 import { type Hold, reserveAhead } from '../budgets/index.ts';
@@ -59,7 +70,7 @@ export async function conveneCouncil(
         place,
         name,
         role,
-        left_out_reason: leftOut.get(agent_id) ?? null,
+        left_out_reason: inWords(leftOut.get(agent_id) ?? '') || null,
       })),
     )
     .returning();
@@ -124,22 +135,27 @@ async function insertSession(
 }
 
 /** The reasons, by agent, why members would not be admitted now. */
-function refusals(session: CouncilRow, members: readonly Member[]): Map<string, string> {
-  const found = new Map<string, string>();
+function refusals(session: CouncilRow, members: readonly Member[]): Map<string, string | Said> {
+  const found = new Map<string, string | Said>();
   for (const member of members) {
     const reason = deliberates(member)
       ? admissionRefusal(member, turnProposal(session, member, newId()))
-      : `agents with the adapter ${member.adapter_type} cannot deliberate`;
+      : said`agents with the adapter ${member.adapter_type} cannot deliberate`;
     if (reason !== null) found.set(member.id, reason);
   }
   return found;
 }
 
-const tooFew = (members: readonly Member[], leftOut: ReadonlyMap<string, string>): string =>
-  `a council needs two agents: ${members
+function tooFew(members: readonly Member[], leftOut: ReadonlyMap<string, string | Said>): Said {
+  const reasons = members
     .filter(({ id }) => leftOut.has(id))
-    .map(({ id, name }) => `${name}: ${leftOut.get(id)}`)
-    .join('; ')}`;
+    .map(({ id, name }) => {
+      const why = leftOut.get(id)!;
+      return said`${name}: ${typeof why === 'string' ? saidText(why) : why}`;
+    });
+  const all = reasons.reduce((before, reason) => said`${before}; ${reason}`, said``);
+  return said`a council needs two agents: ${all}`;
+}
 
 interface Plan {
   agent_id: string;
@@ -154,7 +170,7 @@ async function planWithinBudget(
   session: CouncilRow,
   issue: IssueRow,
   members: readonly Member[],
-  leftOut: Map<string, string>,
+  leftOut: Map<string, string | Said>,
 ): Promise<Plan[]> {
   const prices = await estimates(tx, members);
   const { company_id } = session;
@@ -170,7 +186,7 @@ async function planWithinBudget(
     }));
     const short = await reserveAhead(tx, { company_id, project_id: issue.project_id }, holds);
     if (short.length === 0) return planned;
-    for (const id of short) leftOut.set(id, 'its budget has not so much left');
+    for (const id of short) leftOut.set(id, stated('its budget has not so much left'));
   }
 }
 

@@ -67,7 +67,7 @@ async function namedMembers(tx: Tx, company_id: string, agent_ids: readonly stri
   const ended = found.find(({ status }) => status === 'terminated');
   if (ended !== undefined) throw conflict(said`agent ${ended.name} is terminated`);
   const mute = found.find((each) => !deliberates(each));
-  if (mute !== undefined) throw invalid(`agents with the adapter ${mute.adapter_type} cannot deliberate`);
+  if (mute !== undefined) throw invalid(said`agents with the adapter ${mute.adapter_type} cannot deliberate`);
   return found;
 }
 

@@ -1,4 +1,5 @@
 import { adapterTraits } from '@acp/contract';
+import { said } from '@acp/kernel';
 import type { AgentFacts, Proposal } from '../runs/index.ts';
 import type { CouncilRow } from './read-councils.ts';
 
@@ -21,6 +22,6 @@ export function turnProposal(
     depth: session.depth,
     // Programs that receive a task instead of a prompt can't be given a question.
     objection:
-      told_by === 'prompt' ? null : `agents with the adapter ${agent.adapter_type} cannot deliberate`,
+      told_by === 'prompt' ? null : said`agents with the adapter ${agent.adapter_type} cannot deliberate`,
   };
 }

@@ -1,6 +1,6 @@
 import { type Actor, type CompanyEgress, MOST_EGRESS_HOSTS, type SetEgress } from '@acp/contract';
 import { schema, signal, type Tx } from '@acp/db';
-import { conflict, HostList, invalid, readHostRule, writeHostRule } from '@acp/kernel';
+import { conflict, HostList, invalid, readHostRule, said, writeHostRule } from '@acp/kernel';
 import { eq, isNotNull, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 
@@ -88,12 +88,12 @@ function cleanHosts(written: readonly string[]): string[] {
     const rule = readHostRule(text);
     if (rule === undefined)
       throw invalid(
-        `hosts: “${text.slice(0, 100)}” is none: write host, host:port, *.domain or *.domain:port`,
+        said`hosts: “${text.slice(0, 100)}” is none: write host, host:port, *.domain or *.domain:port`,
       );
     return writeHostRule(rule);
   });
   const hosts = [...new Set(clean)].toSorted();
-  if (hosts.length > MOST_EGRESS_HOSTS) throw invalid(`hosts: at most ${MOST_EGRESS_HOSTS}`);
+  if (hosts.length > MOST_EGRESS_HOSTS) throw invalid(said`hosts: at most ${MOST_EGRESS_HOSTS}`);
   return hosts;
 }
 

@@ -1,6 +1,6 @@
 import type { CandidateStatus } from '@acp/contract';
 import { liveRunStatuses, schema, type Tx } from '@acp/db';
-import { newId, stated } from '@acp/kernel';
+import { inWords, newId, stated } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { BUDGET_EXCEEDED } from '../agents/index.ts';
@@ -147,7 +147,7 @@ async function ask(
     await stop(tx, evolution, BUDGET_EXCEEDED);
     return false;
   }
-  return tell(tx, evolution, refusal?.reason ?? null);
+  return tell(tx, evolution, refusal ? inWords(refusal.reason) : null);
 }
 
 async function tell(tx: Tx, evolution: EvolutionRow, waiting_reason: string | null): Promise<false> {

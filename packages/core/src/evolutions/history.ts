@@ -1,7 +1,7 @@
 /** Selects the finished issues of an agent that an evolution learns from, and how they are split. */
 import { LEAST_HELD_OUT, MINIBATCH } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { conflict } from '@acp/kernel';
+import { conflict, said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { shuffled } from './draw.ts';
 
@@ -39,7 +39,7 @@ export async function selectInstances(
     order by work.last_at desc, i.id limit ${MOST_ISSUES}`);
   if (rows.length < LEAST_ISSUES)
     throw conflict(
-      `too little history: the agent has ${rows.length} finished issues, an evolution needs ${LEAST_ISSUES}`,
+      said`too little history: the agent has ${rows.length} finished issues, an evolution needs ${LEAST_ISSUES}`,
     );
   const held = Math.max(
     LEAST_HELD_OUT,

@@ -7,7 +7,7 @@ import {
   type PromptEvolution,
 } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, newId, notFound } from '@acp/kernel';
+import { conflict, newId, notFound, said } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { type AgentRow, assertMayTeach, defaultPrompt, lockAgent } from '../agents/index.ts';
@@ -89,7 +89,7 @@ async function assertEvolvable(tx: Tx, agent: AgentRow): Promise<void> {
   if (refusal !== null) throw conflict(refusal);
   if (adapterTraits(facts.adapter_type).runs_as !== 'model')
     throw conflict(
-      `agents with the adapter ${facts.adapter_type} can't be rehearsed: they do not use a model`,
+      said`agents with the adapter ${facts.adapter_type} can't be rehearsed: they do not use a model`,
     );
   if (agent.gepa_provider_override !== null && (await reflectingProvider(tx, agent)) === undefined)
     throw conflict('gepa_provider_override names no provider of the company');

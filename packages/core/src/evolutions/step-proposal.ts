@@ -1,4 +1,5 @@
 import { adapterTraits } from '@acp/contract';
+import { type Said, said } from '@acp/kernel';
 import type { AgentFacts, Proposal } from '../runs/index.ts';
 import type { StepKey } from './next-step.ts';
 
@@ -26,8 +27,8 @@ export function stepProposal(
 }
 
 /** Rejects adapters that run a program, which would really act: only a model can be rehearsed. */
-function changedAdapter({ adapter_type }: AgentFacts): string | null {
+function changedAdapter({ adapter_type }: AgentFacts): Said | null {
   return adapterTraits(adapter_type).runs_as === 'model'
     ? null
-    : `agents with the adapter ${adapter_type} can't be rehearsed: they do not use a model`;
+    : said`agents with the adapter ${adapter_type} can't be rehearsed: they do not use a model`;
 }

@@ -18,7 +18,7 @@ import {
   signal,
   type Tx,
 } from '@acp/db';
-import { conflict, invalid, newId, notFound, type Vault } from '@acp/kernel';
+import { conflict, invalid, newId, notFound, said, type Vault } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -164,7 +164,7 @@ export async function deletePeer(tx: Tx, actor: Actor, peer: PeerRow): Promise<v
 /** Addresses are checked when names are resolved (SERVICE_PROVIDER_EGRESS). */
 function assertPeer({ label, url }: Pick<CreatePeer, 'label' | 'url'>): void {
   assertBaseUrl(url, { egress: 'any' }, 'url');
-  if (label.trim().toLowerCase() === ANY_PEER) throw invalid(`label: ${ANY_PEER} stands for any peer`);
+  if (label.trim().toLowerCase() === ANY_PEER) throw invalid(said`label: ${ANY_PEER} stands for any peer`);
 }
 
 async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { createValidator, type PeerAgent } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { Type } from 'typebox';
 
 /** The parts of a card that we use; everything else is ignored. From either version, or from a directory's `agents`. */
@@ -45,7 +45,7 @@ export function readCard(json: unknown, card_url: string): PeerAgent[] {
     return [agent];
   });
   if (agents.length === 0 && listed.length > 0)
-    throw invalid(`the card lists no JSON-RPC endpoint at ${origin}`);
+    throw invalid(said`the card lists no JSON-RPC endpoint at ${origin}`);
   return agents.slice(0, MAX_AGENTS);
 }
 

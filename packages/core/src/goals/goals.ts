@@ -1,6 +1,6 @@
 import type { Actor, CreateGoal, Goal, UpdateGoal } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, invalid, notFound } from '@acp/kernel';
+import { conflict, invalid, notFound, said } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -103,7 +103,7 @@ async function assertMayBeParent(tx: Tx, goal: GoalRow, parent_id: string): Prom
     select exists (select from above where id = ${goal.id}) as circle,
       ${hasRoomBelow('goals', parent_id, levels[0]?.levels)} as room`);
   if (rows[0]?.circle) throw invalid('parent_goal_id would create a cycle');
-  if (!rows[0]?.room) throw invalid(`parent_goal_id: at most ${DEEPEST} levels`);
+  if (!rows[0]?.room) throw invalid(said`parent_goal_id: at most ${DEEPEST} levels`);
 }
 
 function changeOf(row: GoalRow, action: string, details: Record<string, unknown> = {}): Change {

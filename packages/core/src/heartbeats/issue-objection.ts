@@ -13,5 +13,5 @@ export interface IssueFacts {
 /** The issue's objection to a run on it: part of the one admission, in plain text for the caller. */
 export function issueObjection({ held_by_other, stalled_runs, human }: IssueFacts): string | null {
   if (held_by_other) return stated('issue is checked out by another agent');
-  return stalled_runs >= MAX_STALLED_RUNS && !human ? 'issue needs human attention' : null;
+  return stalled_runs >= MAX_STALLED_RUNS && !human ? stated('issue needs human attention') : null;
 }

@@ -4,7 +4,7 @@
  */
 import type { Actor, OwnEmail, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { asciiLowerCase, conflict, notFound, rateLimited, unauthenticated, said } from '@acp/kernel';
+import { asciiLowerCase, conflict, notFound, rateLimited, said, stated, unauthenticated } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import { type Mailing, mailsLinks } from '../messages/index.ts';
@@ -20,7 +20,7 @@ import { findUser, findUserByEmail, takingEmail } from './users.ts';
 const { users } = schema;
 
 const HOUR_SEC = 3600;
-const NO_MAIL = 'no mail is set up: see SERVICE_SMTP_URL and SERVICE_ENCRYPTION_KEY';
+const NO_MAIL = stated('no mail is set up: see SERVICE_SMTP_URL and SERVICE_ENCRYPTION_KEY');
 
 const sameAddress = (one: string, other: string) => asciiLowerCase(one) === asciiLowerCase(other);
 

@@ -1,6 +1,6 @@
 import type { Passkey, UserActor } from '@acp/contract';
 import { isUniqueViolation, schema, type Tx } from '@acp/db';
-import { conflict, forbidden } from '@acp/kernel';
+import { conflict, forbidden, said } from '@acp/kernel';
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { assertFreshSignIn } from './fresh-sign-in.ts';
 import { factorAdded, lockFactors, presentPasskey } from './second-factors.ts';
@@ -42,7 +42,7 @@ export async function findPasskey(tx: Tx, credential_id: string): Promise<Stored
 export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string): Promise<void> {
   await assertFreshSignIn(tx, actor);
   if ((await passkeysOf(tx, actor.user_id)).length >= MAX_PASSKEYS)
-    throw conflict(`an account may have at most ${MAX_PASSKEYS} passkeys`);
+    throw conflict(said`an account may have at most ${MAX_PASSKEYS} passkeys`);
   await tx.update(sessions).set({ passkey_challenge: challenge }).where(eq(sessions.id, actor.session_id!));
 }
 

@@ -1,6 +1,6 @@
 import type { Actor, ChangedIssues, IssueChange } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, invalid } from '@acp/kernel';
+import { conflict, invalid, said } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { lockTrashed, purgeOldTrash } from '../trash/index.ts';
@@ -38,7 +38,7 @@ export async function changeIssues(
   );
   const known = new Map(rows.map((row) => [row.id, row]));
   const unknown = ids.find((id) => !known.has(id));
-  if (unknown !== undefined) throw invalid(`changes: unknown issue ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`changes: unknown issue ${unknown}`);
   const undo = new Map<string, IssueChange>(back.map((issue_id) => [issue_id, { issue_id, deleted: true }]));
   const undoes = (issue_id: string, part: Partial<IssueChange>): void => {
     undo.set(issue_id, { issue_id, ...undo.get(issue_id), ...part });
@@ -84,7 +84,7 @@ function whatDiffers(issue: IssueRow, set: NonNullable<IssueChange['set']>): Iss
 
 async function lockEntry(tx: Tx, company_id: string, entity_id: string): Promise<void> {
   const entry = await lockTrashed(tx, { type: 'issue', entity_id, company_id });
-  if (entry === undefined) throw invalid(`changes: issue ${entity_id} is not in the trash`);
+  if (entry === undefined) throw invalid(said`changes: issue ${entity_id} is not in the trash`);
 }
 
 async function bringBack(tx: Tx, actor: Actor, entity_id: string): Promise<void> {
@@ -122,7 +122,7 @@ async function changeLabels(
     .where(and(eq(labels.company_id, company_id), inArray(labels.id, ids)));
   const names = new Map(found.map(({ id, name }) => [id, name]));
   const unknown = ids.find((id) => !names.has(id));
-  if (unknown !== undefined) throw invalid(`changes: unknown label ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`changes: unknown label ${unknown}`);
   const added =
     adding.length === 0 ? [] : await tx.insert(issue_labels).values(adding).onConflictDoNothing().returning();
   const removed = await removePairs(tx, removing);

@@ -1,6 +1,6 @@
 import { type Issue, type IssueSort, issueStatuses, type ListIssues } from '@acp/contract';
 import { fixedForms, type JsonRow, priorityWeight, titleOrder, type Tx, withinBytes } from '@acp/db';
-import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid } from '@acp/kernel';
+import { type CursorField, type CursorValue, decodeCursor, encodeCursor, invalid, said } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import { presentedColumns, presentIssue } from './present.ts';
 import { type IssueRow, longColumns, notTrashed, toJsonRow } from './rows.ts';
@@ -217,6 +217,6 @@ function parseStatuses(list: string): string[] {
     .map((status) => status.trim())
     .filter((status) => status !== '');
   const unknown = statuses.find((status) => !issueStatuses.some((known) => known === status));
-  if (unknown !== undefined) throw invalid(`query.status: unknown status ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`query.status: unknown status ${unknown}`);
   return [...new Set(statuses)];
 }

@@ -4,7 +4,7 @@
  * `knowledge_vectors`, and without it the search compares signs.
  */
 import type { Tx } from '@acp/db';
-import { unavailable, unsupported } from '@acp/kernel';
+import { said, unavailable, unsupported } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { type StoredVector, vectorOf } from './vector-bytes.ts';
 
@@ -58,7 +58,7 @@ export async function enableVectorIndex(tx: Tx): Promise<void> {
   const version = installed ?? available;
   if (version === null)
     throw unsupported('the server has no pgvector: install it there first (0.8.4 or newer)');
-  if (!isRecent(version)) throw unsupported(`pgvector ${version} is too old: 0.8.4 or newer is needed`);
+  if (!isRecent(version)) throw unsupported(said`pgvector ${version} is too old: 0.8.4 or newer is needed`);
   if (installed === null) await tx.execute(sql`create extension vector`);
   await tx.execute(sql`create schema if not exists ${SCHEMA}`);
   await tx.execute(sql`

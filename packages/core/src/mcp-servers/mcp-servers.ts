@@ -17,7 +17,7 @@ import {
   signal,
   type Tx,
 } from '@acp/db';
-import { conflict, invalid, isUuid, newId, notFound } from '@acp/kernel';
+import { conflict, invalid, isUuid, newId, notFound, said } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -256,10 +256,10 @@ function assertPlace(
   const offer = commands.get(command);
   if (offer === undefined)
     throw invalid(
-      `command must be one that the operator offers: ${[...commands.keys()].join(', ') || 'there is none'}`,
+      said`command must be one that the operator offers: ${[...commands.keys()].join(', ') || 'there is none'}`,
     );
   const foreign = Object.keys(env ?? {}).find((variable) => !offer.env.includes(variable));
-  if (foreign !== undefined) throw invalid(`env.${foreign} can't be set for ${command}`);
+  if (foreign !== undefined) throw invalid(said`env.${foreign} can't be set for ${command}`);
 }
 
 /** @throws invalid */
@@ -271,7 +271,7 @@ function assertStays({ url, command }: Place, before: Pick<McpServerRow, 'comman
 
 function assertHeaders(headers: Record<string, string>): void {
   const own = Object.keys(headers).find((name) => OWN_HEADERS.test(name));
-  if (own !== undefined) throw invalid(`headers.${own} is set by the protocol`);
+  if (own !== undefined) throw invalid(said`headers.${own} is set by the protocol`);
 }
 
 async function unlessTaken<T>(write: () => Promise<T>): Promise<T> {

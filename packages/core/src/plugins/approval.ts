@@ -1,6 +1,6 @@
 import { type Actor, type Plugin, roleIn } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, forbidden } from '@acp/kernel';
+import { conflict, forbidden, said } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
 import { keepStorageKeys } from '../attachments/index.ts';
 import { systemActor } from '../activity/index.ts';
@@ -53,7 +53,7 @@ export async function allowPlugin(
   const plugin = await lockPlugin(tx, id);
   if (plugin.binary_path !== binary_path) throw conflict('plugin binary_path has changed in the meantime');
   if (plugin.binary_hash !== null && plugin.binary_hash !== sha256)
-    throw conflict(`plugin binary has the hash ${sha256}, not the registered binary_hash`);
+    throw conflict(said`plugin binary has the hash ${sha256}, not the registered binary_hash`);
   await keepStorageKeys(tx, [storage_key]);
   const copy = { storage_key, sha256, size_bytes };
   await tx

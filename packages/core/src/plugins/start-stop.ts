@@ -1,6 +1,6 @@
 import type { Actor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, said, saidValue } from '@acp/kernel';
+import { conflict, said, saidValue, stated } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { basename } from 'node:path';
 import { isHolding, noteReleased, noteTaken } from './names.ts';
@@ -9,7 +9,7 @@ import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
 
 const { plugins } = schema;
 
-export const HASH_CHANGED = 'plugin binary hash changed since approval; reverted to pending';
+export const HASH_CHANGED = stated('plugin binary hash changed since approval; reverted to pending');
 
 /** The start rules that don't require reading the file (specification, Start rules). @throws conflict */
 export function assertApproved({ approval_state }: PluginRow): void {

@@ -1,6 +1,6 @@
 /** Trees and chains of a bundle: no cycles, no more levels than the service walks. Pure; no recursion. */
 import type { CompanyBundle } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { DEEPEST } from '../trash/index.ts';
 import { listOf, placeOf } from './bundle-places.ts';
 
@@ -19,7 +19,7 @@ export function checkTrees(bundle: CompanyBundle): void {
       const onPath = new Set<string>();
       let step: string | null | undefined = slug;
       while (step && !levels.has(step)) {
-        if (onPath.has(step)) throw invalid(`${placeOf(list, index, field)} creates a cycle`);
+        if (onPath.has(step)) throw invalid(said`${placeOf(list, index, field)} creates a cycle`);
         onPath.add(step);
         path.push(step);
         step = above.get(step);
@@ -28,7 +28,7 @@ export function checkTrees(bundle: CompanyBundle): void {
       for (const each of path.toReversed()) levels.set(each, ++level);
       // The depth of reporting lines is unlimited; the database never walks them.
       if (list !== 'agents' && level > DEEPEST)
-        throw invalid(`${placeOf(list, index, field)}: at most ${DEEPEST} levels`);
+        throw invalid(said`${placeOf(list, index, field)}: at most ${DEEPEST} levels`);
     }
   }
 }
@@ -42,7 +42,9 @@ export function checkRelations(bundle: CompanyBundle): void {
     const blocks = new Set(relations.filter(({ type }) => type === 'blocks').map(({ target }) => target));
     for (const [at, { type, target }] of relations.entries()) {
       if (target === slug)
-        throw invalid(`${placeOf('issues', index, `relations.${at}`)}: an issue cannot be related to itself`);
+        throw invalid(
+          said`${placeOf('issues', index, `relations.${at}`)}: an issue cannot be related to itself`,
+        );
       if (type === 'relates_to') continue;
       // An issue may both block another one and depend on it: as for `createRelation`, that alone is no cycle.
       if (type === 'depends_on' && blocks.has(target)) continue;
@@ -63,5 +65,5 @@ export function checkRelations(bundle: CompanyBundle): void {
   const [stuck] = waiting.keys();
   if (stuck === undefined) return;
   const index = issues.findIndex(({ slug }) => slug === stuck);
-  throw invalid(`${placeOf('issues', index, 'relations')}: the issues would block each other in a cycle`);
+  throw invalid(said`${placeOf('issues', index, 'relations')}: the issues would block each other in a cycle`);
 }

@@ -1,6 +1,6 @@
 /** Places in a bundle, as shown in errors: `bundle.agents.3.reports_to`. Pure. */
 import type { BundleList, BundleOf, CompanyBundle } from '@acp/contract';
-import { invalid, ServiceError } from '@acp/kernel';
+import { invalid, said, ServiceError } from '@acp/kernel';
 
 /** The fields by which entities of a list are referenced. Notes and budget policies are never referenced. */
 export const nameFields = {
@@ -34,7 +34,7 @@ export function indexNames(bundle: CompanyBundle): Record<NamedList, ReadonlyMap
       const key = keyOf(list, String(Reflect.get(entity, field)));
       const first = names.get(key);
       if (first !== undefined)
-        throw invalid(`${placeOf(list, index, field)} is the same as ${placeOf(list, first, field)}`);
+        throw invalid(said`${placeOf(list, index, field)} is the same as ${placeOf(list, first, field)}`);
       names.set(key, index);
     }
     found[list] = names;
@@ -48,6 +48,6 @@ export function at<T>(place: string, check: () => T): T {
     return check();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new ServiceError(error.kind, `${place}: ${error.message}`, { cause: error });
+    throw new ServiceError(error.kind, said`${place}: ${error.said}`, { cause: error });
   }
 }

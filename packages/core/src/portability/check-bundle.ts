@@ -1,6 +1,6 @@
 /** Requirements of a bundle beyond its shape, checked before anything is written. Pure: no tx, no clock. */
 import { type Actor, type BundleOf, type CompanyBundle } from '@acp/contract';
-import { assertZone, invalid } from '@acp/kernel';
+import { assertZone, invalid, said } from '@acp/kernel';
 import { type AdapterRules, assertAdapter } from '../agents/index.ts';
 import { isKey } from '../documents/index.ts';
 import { assertBackend, assertRepository } from '../projects/index.ts';
@@ -52,7 +52,7 @@ export function checkBundle(
 function checkReferences(bundle: CompanyBundle, names: Names): void {
   const known = (place: string, list: NamedList, name: string | null | undefined) => {
     if (name !== null && name !== undefined && !names[list].has(keyOf(list, name)))
-      throw invalid(`${place}: there is no such entry in bundle.${list}`);
+      throw invalid(said`${place}: there is no such entry in bundle.${list}`);
   };
   for (const [index, agent] of listOf(bundle, 'agents').entries()) {
     known(placeOf('agents', index, 'reports_to'), 'agents', agent.reports_to);
@@ -78,7 +78,9 @@ function checkReferences(bundle: CompanyBundle, names: Names): void {
   for (const [index, { scope_type, scope }] of listOf(bundle, 'budget_policies').entries()) {
     const place = placeOf('budget_policies', index, 'scope');
     if ((scope_type === 'company') !== (scope === undefined || scope === null))
-      throw invalid(`${place} must name the ${scope_type === 'company' ? 'company by null' : scope_type}`);
+      throw invalid(
+        said`${place} must name the ${scope_type === 'company' ? 'company by null' : scope_type}`,
+      );
     known(place, scope_type === 'project' ? 'projects' : 'agents', scope);
   }
   for (const [index, issue] of listOf(bundle, 'issues').entries()) checkIssueReferences(index, issue, known);
@@ -107,12 +109,13 @@ function checkProviders(bundle: CompanyBundle, rules: ProviderRules): void {
     const { base_url, adapter_type, default_model, is_default = false } = provider;
     if (base_url) at(placeOf('providers', index), () => assertBaseUrl(base_url, rules));
     else if (adapter_type === 'family_compat')
-      throw invalid(`${placeOf('providers', index, 'base_url')} is required for family_compat`);
+      throw invalid(said`${placeOf('providers', index, 'base_url')} is required for family_compat`);
     if (is_default && !default_model)
-      throw invalid(`${placeOf('providers', index, 'is_default')} needs a default_model`);
+      throw invalid(said`${placeOf('providers', index, 'is_default')} needs a default_model`);
     for (const role of ['embeddings', 'is_default'] as const) {
       if (provider[role] !== true) continue;
-      if (designated[role]) throw invalid(`${placeOf('providers', index, role)}: another provider has it`);
+      if (designated[role])
+        throw invalid(said`${placeOf('providers', index, role)}: another provider has it`);
       designated[role] = true;
     }
   }
@@ -124,11 +127,11 @@ function checkTriggers(index: number, { triggers = [] }: BundleOf<'routines'>): 
     const { kind, cron_expression, timezone, signing_mode = 'none' } = trigger;
     if (kind === 'webhook') {
       if (cron_expression || timezone)
-        throw invalid(`${place}: cron_expression and timezone belong to a schedule`);
+        throw invalid(said`${place}: cron_expression and timezone belong to a schedule`);
       continue;
     }
-    if (!cron_expression) throw invalid(`${place}.cron_expression is required for a schedule`);
-    if (signing_mode !== 'none') throw invalid(`${place}.signing_mode: only webhooks are signed`);
+    if (!cron_expression) throw invalid(said`${place}.cron_expression is required for a schedule`);
+    if (signing_mode !== 'none') throw invalid(said`${place}.signing_mode: only webhooks are signed`);
     at(place, () => parseCron(cron_expression));
     if (timezone) at(place, () => assertZone(timezone));
   }
@@ -138,8 +141,8 @@ function checkDocuments(index: number, { documents = [] }: BundleOf<'issues'>): 
   const keys = new Set<string>();
   for (const [i, { key }] of documents.entries()) {
     const place = placeOf('issues', index, `documents.${i}.key`);
-    if (!isKey(key)) throw invalid(`${place} is not a document key`);
-    if (keys.has(key)) throw invalid(`${place} is listed twice`);
+    if (!isKey(key)) throw invalid(said`${place} is not a document key`);
+    if (keys.has(key)) throw invalid(said`${place} is listed twice`);
     keys.add(key);
   }
 }

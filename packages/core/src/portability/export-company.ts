@@ -36,7 +36,12 @@ export async function readExport(
   await tx.execute(sql`set transaction isolation level repeatable read`);
   const company = await findCompany(tx, company_id);
   if (!company) throw notFound();
-  if ((await textBytes(tx, company_id, issues)) > max_bytes) throw tooLarge(tooMuch(issues));
+  if ((await textBytes(tx, company_id, issues)) > max_bytes)
+    throw tooLarge(
+      issues
+        ? 'the bundle would be larger than an upload may be: export without issues, or raise SERVICE_MAX_UPLOAD_SIZE'
+        : 'the bundle would be larger than an upload may be: raise SERVICE_MAX_UPLOAD_SIZE',
+    );
   const secrets = await knownSecrets(tx, company_id, vault);
   const lists = await readCompany(tx, company, { issues, clean: secrets.clean });
   const omitted = await omittedOf(tx, company_id, { issues });
@@ -92,11 +97,6 @@ function cleaned(value: unknown, secrets: KnownSecrets): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleaned(each, secrets)]));
 }
-
-const tooMuch = (issues: boolean): string =>
-  issues
-    ? 'the bundle would be larger than an upload may be: export without issues, or raise SERVICE_MAX_UPLOAD_SIZE'
-    : 'the bundle would be larger than an upload may be: raise SERVICE_MAX_UPLOAD_SIZE';
 
 /** Sums the sizes without reading the texts. Includes the trash, which is good enough for a limit. */
 async function textBytes(tx: Tx, company_id: string, issues: boolean): Promise<number> {

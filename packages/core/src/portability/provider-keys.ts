@@ -1,6 +1,6 @@
 /** Sources of keys for imported providers (specification, Providers; decisions 3, Portability). Pure. */
 import type { BundleOf, ProviderKeys } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { keyOf, placeOf } from './bundle-places.ts';
 
 export interface KeySources {
@@ -38,24 +38,24 @@ export function providerKeys(
   for (const [index, { label, api_key_env: env, base_url }] of providers.entries()) {
     const place = placeOf('providers', index, 'api_key_env');
     if (env !== null && env !== undefined) {
-      if (!keyVariable.test(env)) throw invalid(`${place} must be a name that ends in _API_KEY`);
-      if (/^SERVICE_/i.test(env)) throw invalid(`${place} must not begin with SERVICE_`);
+      if (!keyVariable.test(env)) throw invalid(said`${place} must be a name that ends in _API_KEY`);
+      if (/^SERVICE_/i.test(env)) throw invalid(said`${place} must not begin with SERVICE_`);
       if (!any_env && !allowed_envs.includes(env))
-        throw invalid(`${place}: ${env} is not listed in SERVICE_IMPORT_KEY_ENVS`);
+        throw invalid(said`${place}: ${env} is not listed in SERVICE_IMPORT_KEY_ENVS`);
     }
     const key = keyOf('providers', label);
     const brought = byLabel.get(key);
     byLabel.delete(key);
     if (env && brought === undefined && !any_env && base_url && !isAmong(hosts, base_url))
       throw invalid(
-        `${place}: the key of ${env} goes to no base_url but of SERVICE_LLM_ALLOWED_HOSTS: bring a key in provider_keys`,
+        said`${place}: the key of ${env} goes to no base_url but of SERVICE_LLM_ALLOWED_HOSTS: bring a key in provider_keys`,
       );
     const set = env ? readEnv(env)?.trim() : undefined;
     if (brought !== undefined) found.set(key, { api_key: brought, variable: null });
     else if (env && set) found.set(key, { api_key: set, variable: env });
   }
   const [unknown] = byLabel.keys();
-  if (unknown !== undefined) throw invalid(`provider_keys: the bundle has no provider called ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`provider_keys: the bundle has no provider called ${unknown}`);
   return found;
 }
 

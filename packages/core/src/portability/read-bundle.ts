@@ -1,6 +1,6 @@
 /** Parses an untrusted bundle file: its bytes are checked before they are parsed. Pure. */
 import { CompanyBundle, createValidator } from '@acp/contract';
-import { invalid, isNestedDeeper } from '@acp/kernel';
+import { invalid, isNestedDeeper, said } from '@acp/kernel';
 
 /** Maximum depth of a bundle; configurations are its deepest part. */
 const DEEPEST_BUNDLE = 32;
@@ -42,12 +42,13 @@ function parse(text: string): unknown {
 /** Rejects text that no text column accepts, and the field name `__proto__`. @throws invalid */
 function checkTexts(value: unknown, place: string, depth: number): void {
   if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed()) throw invalid(`${place}: invalid character in text`);
+    if (value.includes('\0') || !value.isWellFormed())
+      throw invalid(said`${place}: invalid character in text`);
   } else if (typeof value === 'object' && value !== null) {
-    if (depth >= DEEPEST_BUNDLE) throw invalid(`${PLACE}: it is nested too deeply`);
+    if (depth >= DEEPEST_BUNDLE) throw invalid(said`${PLACE}: it is nested too deeply`);
     for (const [key, inner] of Object.entries(value)) {
       if (key === '__proto__' || key.includes('\0') || !key.isWellFormed())
-        throw invalid(`${place}: invalid name of a field`);
+        throw invalid(said`${place}: invalid name of a field`);
       checkTexts(inner, `${place}.${key}`, depth + 1);
     }
   }

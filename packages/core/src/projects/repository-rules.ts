@@ -1,6 +1,6 @@
 /** Who may set which repository settings of a project. Pure: no tx, no clock. */
 import type { Actor, UpdateProject } from '@acp/contract';
-import { forbidden, invalid, parseRepositoryUrl } from '@acp/kernel';
+import { forbidden, invalid, parseRepositoryUrl, said } from '@acp/kernel';
 import { isCompanyAdmin } from '../agents/index.ts';
 import type { ProjectRow } from './present.ts';
 
@@ -28,7 +28,7 @@ export function assertRepository(
     throw invalid('branch_template: the name of a branch, with {identifier} in it');
   if (isCompanyAdmin(actor, company_id)) return;
   const denied = forAdmins.find(changes);
-  if (denied !== undefined) throw forbidden(`${denied} is for admins`);
+  if (denied !== undefined) throw forbidden(said`${denied} is for admins`);
   const trusted = before?.repo_secret || (before?.env && Object.keys(before.env).length > 0);
   if (trusted && changes('repo_url'))
     throw forbidden('only admins can change the repository of a project with a secret or an environment');

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type EgressPolicy, invalid, isForbiddenAddress } from '@acp/kernel';
+import { type EgressPolicy, invalid, isForbiddenAddress, said } from '@acp/kernel';
 
 /** What the operator allows providers to reach (SERVICE_PROVIDER_EGRESS). */
 export interface ProviderRules {
@@ -12,11 +12,11 @@ export interface ProviderRules {
  */
 export function assertBaseUrl(text: string, { egress }: ProviderRules, field = 'base_url'): void {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid(`${field} must be an http(s) URL`);
-  if (url.username !== '' || url.password !== '') throw invalid(`${field} must not hold a password`);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw invalid(said`${field} must be an http(s) URL`);
+  if (url.username !== '' || url.password !== '') throw invalid(said`${field} must not hold a password`);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && isForbiddenAddress(host, egress))
-    throw invalid(`${field} names an address that may not be reached`);
+    throw invalid(said`${field} names an address that may not be reached`);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type SearchRequest,
   type Tx,
 } from '@acp/db';
-import { conflict, invalid, newId, notFound, type Vault } from '@acp/kernel';
+import { conflict, invalid, newId, notFound, said, type Vault } from '@acp/kernel';
 import { and, eq, isNull, ne, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
@@ -168,7 +168,7 @@ function assertGivenAgain(before: ProviderRow, input: UpdateProvider): void {
       : []),
   ];
   if (missing.length > 0)
-    throw invalid(`a new family or base_url needs ${missing.join(' and ')} again, or null`);
+    throw invalid(said`a new family or base_url needs ${missing.join(' and ')} again, or null`);
 }
 
 /** Only the fields in the input: null clears, absent ones stay. */

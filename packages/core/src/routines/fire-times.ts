@@ -1,5 +1,5 @@
 /** Fire times of schedules: five cron fields on a zone's wall clock, across changes of the clock. Pure. */
-import { assertZone, invalid, offsetAt } from '@acp/kernel';
+import { assertZone, invalid, offsetAt, said } from '@acp/kernel';
 import { type ParsedCron, parseCron } from '../settings/index.ts';
 
 /** More than any zone's offset from UTC. */
@@ -67,6 +67,6 @@ function nextWall(walls: ReturnType<ParsedCron['after']>): number {
   try {
     return walls.next().getTime();
   } catch (err) {
-    throw invalid(`cron_expression: ${err instanceof Error ? err.message : 'never fires'}`);
+    throw invalid(said`cron_expression: ${err instanceof Error ? err.message : 'never fires'}`);
   }
 }

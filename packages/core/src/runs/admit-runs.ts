@@ -1,6 +1,6 @@
 import { MAX_CAUSE_DEPTH, type Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { currentTraceparent } from '@acp/kernel';
+import { currentTraceparent, type Said, said, saidValue, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -28,7 +28,7 @@ export interface Proposal {
   /** Number of consecutive agent-made causes behind it; 0 if a human or the clock wants it. */
   depth: number;
   /** The subject's own reason to refuse, in plain text; the kernel's checks run first. */
-  objection: string | null;
+  objection: string | Said | null;
   retry_of_run_id?: string;
   /** Only this user may see its content. */
   private_to_user_id?: string | null;
@@ -37,10 +37,10 @@ export interface Proposal {
 export interface Admission<P extends Proposal = Proposal> {
   /** The proposals that passed and created a run, each with that run. */
   admitted: { run: RunRow; proposal: P }[];
-  refused: { proposal: P; reason: string }[];
+  refused: { proposal: P; reason: string | Said }[];
 }
 
-type Check = (agent: AgentFacts, proposal: Proposal) => string | null;
+type Check = (agent: AgentFacts, proposal: Proposal) => string | Said | null;
 
 /**
  * THE admission (decisions 8.1): every path to a run of whatever kind passes these checks, in this order; the first objection
@@ -49,13 +49,14 @@ type Check = (agent: AgentFacts, proposal: Proposal) => string | null;
 const checks: readonly Check[] = [
   // Checked before the status: an agent that a budget has paused gives this answer (decisions 7.16).
   (agent) => (agent.over_budget ? BUDGET_EXCEEDED : null),
-  (agent) => (isWakeable(agent.status) ? null : `agent is ${agent.status.replaceAll('_', ' ')}`),
+  (agent) => (isWakeable(agent.status) ? null : said`agent is ${saidValue(agent.status)}`),
   (agent) => (agent.read_only ? READ_ONLY : null),
-  (agent) => (agent.runs_paused ? 'runs are paused on this instance' : null),
+  (agent) => (agent.runs_paused ? stated('runs are paused on this instance') : null),
   // Runs would fail without a call, and the loop breaker would count them. A manual request gets its run, and the reason.
   ({ provider_paused: paused }, { wake_reason: reason }) =>
-    paused && reason !== 'manual' ? 'the provider is paused until its quota is reset' : null,
-  (_, { depth }) => (depth > MAX_CAUSE_DEPTH ? 'too many agents have woken each other in a row' : null),
+    paused && reason !== 'manual' ? stated('the provider is paused until its quota is reset') : null,
+  (_, { depth }) =>
+    depth > MAX_CAUSE_DEPTH ? stated('too many agents have woken each other in a row') : null,
   (_, { objection }) => objection,
 ];
 
@@ -88,7 +89,7 @@ export async function admitRuns<P extends Proposal>(
 }
 
 /** Why the proposal would be refused now; null if it would pass. */
-export function admissionRefusal(agent: AgentFacts, proposal: Proposal): string | null {
+export function admissionRefusal(agent: AgentFacts, proposal: Proposal): string | Said | null {
   for (const check of checks) {
     const reason = check(agent, proposal);
     if (reason !== null) return reason;

@@ -1,6 +1,6 @@
 import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
-import { invalid, isUuid } from '@acp/kernel';
+import { invalid, isUuid, said } from '@acp/kernel';
 import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { shownColumns } from '../trash/index.ts';
@@ -64,7 +64,7 @@ export async function listRuns(
 ): Promise<Page<Run>> {
   const statuses = filter.status?.split(',').map((status) => status.trim());
   const unknown = statuses?.find((status) => !runStatuses.some((known) => known === status));
-  if (unknown !== undefined) throw invalid(`unknown status: ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`unknown status: ${unknown}`);
   const page = newestFirst(heartbeat_runs.created_at, heartbeat_runs.id, filter, 50);
   const rows = tx
     .select(shownRun)

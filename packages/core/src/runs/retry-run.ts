@@ -1,4 +1,5 @@
 import type { Tx } from '@acp/db';
+import type { Said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { admitRuns } from './admit-runs.ts';
@@ -32,7 +33,7 @@ async function tryAgain(tx: Tx, ended: Pick<EndedRun, 'run' | 'subject'>): Promi
   const { run } = ended;
   const kind = runKind(run.kind);
   if (!kind.retries) return false;
-  const admit = async (objection: string | null) => admitAgain(tx, run, objection);
+  const admit = async (objection: string | Said | null) => admitAgain(tx, run, objection);
   if (kind.retry) return kind.retry(tx, ended, admit);
   return (await admit(null)) !== undefined;
 }
@@ -45,7 +46,7 @@ async function hasApplied(tx: Tx, run_id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function admitAgain(tx: Tx, run: RunRow, objection: string | null): Promise<RunRow | undefined> {
+async function admitAgain(tx: Tx, run: RunRow, objection: string | Said | null): Promise<RunRow | undefined> {
   const agent = await readAgentFacts(tx, run.agent_id);
   if (agent === undefined) return undefined;
   const { kind, subject_id, issue_id, payload, wake_reason, depth, private_to_user_id } = run;

@@ -4,6 +4,7 @@
  */
 import type { Actor } from '@acp/contract';
 import { together, type Tx } from '@acp/db';
+import type { Said } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { effectiveAdapter } from './agent-facts.ts';
@@ -69,7 +70,7 @@ export interface RunKind {
   retry?: (
     tx: Tx,
     ended: Pick<EndedRun, 'run' | 'subject'>,
-    admit: (objection: string | null) => Promise<RunRow | undefined>,
+    admit: (objection: string | Said | null) => Promise<RunRow | undefined>,
   ) => Promise<boolean>;
   /** Asked of every kind at every end: a select of the ids of agents with work that was waiting for this run. They are dispatched. */
   waitingFor?: (run: Readonly<Record<'agent_id' | 'issue_id', unknown>>) => SQL;

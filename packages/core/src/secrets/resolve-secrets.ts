@@ -1,5 +1,5 @@
 import type { Tx } from '@acp/db';
-import { invalid, type Vault } from '@acp/kernel';
+import { invalid, said, type Vault } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { replaceSecrets, secretNames } from './references.ts';
 import { secretPlace } from './secrets.ts';
@@ -40,6 +40,6 @@ export async function resolveSecrets<T>(
     rows.map(({ id, name, sealed }) => [name, vault.unseal(sealed, secretPlace(id))] as const),
   );
   const unknown = names.find((name) => !values.has(name));
-  if (unknown !== undefined) throw invalid(`unknown secret: ${unknown}`);
+  if (unknown !== undefined) throw invalid(said`unknown secret: ${unknown}`);
   return { value: replaceSecrets(value, values), secrets: [...values.values()] };
 }

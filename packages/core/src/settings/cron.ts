@@ -1,4 +1,4 @@
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
 
 /** For the five fields in order: the largest meaningful step, and names that stand for numbers. */
@@ -32,7 +32,7 @@ export interface ParsedCron {
  */
 export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
   const words = text.trim().toLowerCase().split(/\s+/);
-  if (words.length !== fields.length) throw invalid(`${field}: five fields are required`);
+  if (words.length !== fields.length) throw invalid(said`${field}: five fields are required`);
   for (const [index, word] of words.entries()) assertField(word, fields[index]!, field);
   const expression = text.trim().replaceAll(/\s+/g, ' ');
   const after = (wall: Date) => {
@@ -40,7 +40,7 @@ export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
       return CronExpressionParser.parse(expression, { currentDate: wall, tz: 'UTC' });
     } catch (err) {
       // Values out of range, reversed ranges, days that exist in no month.
-      throw invalid(`${field}: ${err instanceof Error ? err.message : 'malformed'}`);
+      throw invalid(said`${field}: ${err instanceof Error ? err.message : 'malformed'}`);
     }
   };
   after(new Date(0));
@@ -54,7 +54,7 @@ function assertField(word: string, { largestStep, names }: (typeof fields)[numbe
     const unknownName = [from, to].some((value) => value && /[a-z]/.test(value) && !known.includes(value));
     const badStep = step !== undefined && (Number(step) < 1 || Number(step) > largestStep);
     if (whole === undefined || unknownName || badStep) {
-      throw invalid(`${field}: ${JSON.stringify(part)} is not valid in its field`);
+      throw invalid(said`${field}: ${JSON.stringify(part)} is not valid in its field`);
     }
   }
 }

@@ -7,7 +7,7 @@ import {
   type UpdateInstanceSettings,
 } from '@acp/contract';
 import { schema, signal, type Tx, WILDCARD } from '@acp/db';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 import { checkedSetting } from './settings.ts';
@@ -31,7 +31,7 @@ export async function changeSettings(
   patch: UpdateInstanceSettings,
 ): Promise<InstanceSettings> {
   const named = Object.entries(patch).map(([key, value]) => {
-    if (!isSettingKey(key)) throw invalid(`unknown setting: ${key}`);
+    if (!isSettingKey(key)) throw invalid(said`unknown setting: ${key}`);
     return { key, value: value === null ? null : checkedSetting(key, value) };
   });
   const put = named.filter(({ value }) => value !== null);

@@ -4,7 +4,16 @@
  */
 import type { Actor, LicenseState } from '@acp/contract';
 import { type Database, signal, transaction, type Tx } from '@acp/db';
-import { type Config, forbidden, invalid, type License, type Logger, readGivenLicense } from '@acp/kernel';
+import {
+  type Config,
+  forbidden,
+  invalid,
+  type License,
+  type Logger,
+  readGivenLicense,
+  said,
+  stated,
+} from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
 
@@ -13,7 +22,7 @@ const TRIAL_DAYS = 30;
 /** Stored among internal facts of the instance rather than readable settings. */
 const KEY = 'entitlement';
 
-export const READ_ONLY = 'instance is read-only: license required';
+export const READ_ONLY = stated('instance is read-only: license required');
 
 /** Whether trial and license have expired; for statements that decide what may start. */
 export const readOnlyInstance = sql`coalesce((
@@ -72,9 +81,13 @@ export async function installLicense(tx: Tx, actor: Actor, license: License): Pr
   if (!(await extend(tx, license))) {
     const end = license.expires_at?.toISOString() ?? 'infinity';
     const { rows } = await tx.execute<{ over: boolean }>(sql`select ${end}::timestamptz <= now() as over`);
-    if (rows[0]!.over) throw invalid(`the license ended on ${end.slice(0, 10)}`);
+    if (rows[0]!.over) throw invalid(said`the license ended on ${end.slice(0, 10)}`);
     const { status } = await licenseState(tx);
-    throw invalid(`the license ends before the ${status === 'trial' ? 'trial' : 'one that is installed'}`);
+    throw invalid(
+      status === 'trial'
+        ? 'the license ends before the trial'
+        : 'the license ends before the one that is installed',
+    );
   }
   await recordInstanceAct(tx, actor, 'license.installed', {
     id: license.id,

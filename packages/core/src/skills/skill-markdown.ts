@@ -1,7 +1,7 @@
 /** SKILL.md: YAML front matter with `name` and `description`, then Markdown (the open Agent Skills format). Pure. */
 import { createRequire } from 'node:module';
 import { createValidator, SkillDescription, SkillName } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import type * as Yaml from 'yaml';
 
 interface SkillMarkdown {
@@ -50,10 +50,10 @@ export function parseSkillMarkdown(text: string): SkillMarkdown {
 export function readYaml(text: string, what: string): Record<string, unknown> {
   const json = fromJson(text);
   if (json === undefined && text.length > MAX_YAML)
-    throw invalid(`${what}: YAML may be ${MAX_YAML} characters long, more is taken as JSON only`);
+    throw invalid(said`${what}: YAML may be ${MAX_YAML} characters long, more is taken as JSON only`);
   const value = json ?? parseYaml(text, what);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid(`${what} must be a map of fields`);
+    throw invalid(said`${what} must be a map of fields`);
   return value as Record<string, unknown>;
 }
 
@@ -80,7 +80,8 @@ function parseYaml(text: string, what: string): unknown {
     });
     return document.toJS();
   } catch (err) {
-    throw invalid(`${what}: ${err instanceof Error ? err.message.split('\n')[0] : 'malformed YAML'}`);
+    const [why] = err instanceof Error ? err.message.split('\n') : [];
+    throw invalid(said`${what}: ${why ?? 'malformed YAML'}`);
   }
 }
 

@@ -3,7 +3,7 @@
  * the trash. It stays in the row, so that a restored entity is where it was; purging clears it.
  */
 import type { Tx } from '@acp/db';
-import { invalid } from '@acp/kernel';
+import { invalid, said, saidValue } from '@acp/kernel';
 import { getTableColumns, getTableName, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { DEEPEST, hasRoomBelow, inNoTrash, type Tree } from './in-no-trash.ts';
@@ -145,8 +145,9 @@ export const allKnown = (table: Referring): SQL =>
 /** Absent, trashed and foreign entities are treated alike, so nothing leaks. @throws invalid naming the field */
 export function assertKnown(table: Referring, checked: Record<string, unknown>): void {
   for (const [column, target] of columnsOf(table)) {
-    if (checked[`${column}_known`] === false) throw invalid(`${column}: unknown ${named[target]}`);
-    if (checked[`${column}_room`] === false) throw invalid(`${column}: at most ${DEEPEST} levels`);
+    if (checked[`${column}_known`] === false)
+      throw invalid(said`${column}: unknown ${saidValue(named[target])}`);
+    if (checked[`${column}_room`] === false) throw invalid(said`${column}: at most ${DEEPEST} levels`);
   }
 }
 

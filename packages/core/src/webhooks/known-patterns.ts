@@ -1,5 +1,5 @@
 import { eventTable, matchesPattern } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 
 const types = Object.values(eventTable).flatMap(({ plugin_type }) => plugin_type ?? []);
 
@@ -14,7 +14,7 @@ export function assertKnownPatterns(patterns: readonly string[]): void {
     const least = Math.min(...distances.map(({ distance }) => distance));
     const nearest = distances.filter(({ distance }) => distance === least).map(({ type }) => type);
     throw invalid(
-      `events: no event matches ${pattern}; the nearest types are ${nearest.toSorted().join(', ')}`,
+      said`events: no event matches ${pattern}; the nearest types are ${nearest.toSorted().join(', ')}`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { LogoType } from '@acp/contract';
-import { rateLimited, repositoryRoot, unsupported } from '@acp/kernel';
+import { rateLimited, repositoryRoot, said, unsupported } from '@acp/kernel';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -63,7 +63,7 @@ async function decode(bytes: Buffer, type: LogoType, limit_ms: number): Promise<
     clearInterval(watch);
     await worker.terminate();
   }
-  throw unsupported(`the file is no ${type}`);
+  throw unsupported(said`the file is no ${type}`);
 }
 
 /** The thread answers within loops, too. */

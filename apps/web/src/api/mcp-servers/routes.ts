@@ -10,7 +10,7 @@ import {
   presentMcpServer,
   updateMcpServer,
 } from '@acp/core';
-import { conflict, notFound } from '@acp/kernel';
+import { conflict, notFound, said } from '@acp/kernel';
 import { handle, type Route } from '../../http/handle.ts';
 import { paged } from '../../http/paged.ts';
 
@@ -33,7 +33,7 @@ export const mcpServerRoutes: Route[] = [
     if (!subject.enabled) throw conflict('the server is switched off');
     const tools = await listedMcpTools(tx, subject);
     const tool = tools.find(({ name, allowed }) => allowed && name === body.tool);
-    if (tool === undefined) throw notFound(`the server has no tool ${body.tool} that is allowed`);
+    if (tool === undefined) throw notFound(said`the server has no tool ${body.tool} that is allowed`);
     return services.command(
       'call-tool',
       { name: tool.called, input: body.input ?? {} },

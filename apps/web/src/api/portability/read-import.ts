@@ -1,6 +1,6 @@
 import { createValidator, NewCompany, type portabilityEndpoints, ProviderKeys } from '@acp/contract';
 import { type CompanyImport, companyTemplate, readBundle, readBundleValue } from '@acp/core';
-import { invalid, isNestedDeeper } from '@acp/kernel';
+import { invalid, isNestedDeeper, said } from '@acp/kernel';
 import type { Context } from '../../http/handle.ts';
 
 const newCompany = createValidator(NewCompany, 'body.new_company');
@@ -35,10 +35,10 @@ export async function readImport({
 /** A multipart body carries objects as text. */
 function fromText(value: unknown, field: string): unknown {
   if (typeof value !== 'string') return value;
-  if (isNestedDeeper(value, 4)) throw invalid(`body.${field} is nested too deeply`);
+  if (isNestedDeeper(value, 4)) throw invalid(said`body.${field} is nested too deeply`);
   try {
     return JSON.parse(value);
   } catch {
-    throw invalid(`body.${field} is not JSON`);
+    throw invalid(said`body.${field} is not JSON`);
   }
 }

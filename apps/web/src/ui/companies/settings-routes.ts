@@ -1,6 +1,6 @@
 import { agentOrgEndpoints, companyEndpoints, logoEndpoints } from '@acp/contract';
 import { agentDefaults, presentCompany } from '@acp/core';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import { companyPage, logoOf, requireCompany } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -86,7 +86,7 @@ export const companySettingsRoutes: UiRoute[] = [
   action('/companies/{companyId}/delete', companyEndpoints.delete, {
     check: async ({ tx, company_id }, form) => {
       const { slug } = await requireCompany(tx, company_id);
-      if (form.text('slug') !== slug) throw invalid(`Type ${slug} to delete the company.`);
+      if (form.text('slug') !== slug) throw invalid(said`Type ${slug} to delete the company.`);
     },
     next: () => '/companies?done=deleted',
     failed: refusedIn('delete'),

@@ -138,7 +138,7 @@ const readLimits = (form: FormValues) => ({
 function readScope(form: FormValues): { scope_type: string; scope_id: string | undefined } {
   const [agent_id, project_id] = [form.given('agent_id'), form.given('project_id')];
   if (agent_id !== undefined && project_id !== undefined)
-    throw invalid(`project_id: ${t`A budget bounds an agent or a project, not both.`}`);
+    throw invalid('project_id: a budget bounds an agent or a project, not both');
   if (agent_id !== undefined) return { scope_type: 'agent', scope_id: agent_id };
   return { scope_type: project_id === undefined ? 'company' : 'project', scope_id: project_id };
 }

@@ -11,7 +11,7 @@ import {
   resolveIssueRef,
   slugOf,
 } from '@acp/core';
-import { conflict, invalid } from '@acp/kernel';
+import { conflict, invalid, said } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -56,7 +56,7 @@ const failed = (context: IssueContext, error: string): Promise<Html> => issuePag
 async function namedIssue({ tx, company_id }: UiContext, text: string): Promise<string> {
   const [name = ''] = text.trim().split(/\s+/);
   const issue = await resolveIssueRef(tx, company_id, name);
-  if (issue === undefined) throw invalid(`there is no issue ${name}`);
+  if (issue === undefined) throw invalid(said`there is no issue ${name}`);
   return issue.id;
 }
 

@@ -77,7 +77,7 @@ async function idOf(
   if (found.length === 1) return found[0]!.id;
   if (found.length === 0 && text.toLowerCase() === noneOf(kind).toLowerCase()) return NONE;
   throw invalid(
-    `${field}: ${found.length === 0 ? await unknownName(tx, company_id, kind, text) : sharedName(text, found)}`,
+    t`${field}: ${found.length === 0 ? await unknownName(tx, company_id, kind, text) : sharedName(text, found)}`,
   );
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { endpoints } from '@acp/contract';
+import { conflict, invalid, said, type ServiceError } from '@acp/kernel';
 import { FieldErrors, withLabel } from './field-errors.ts';
-import { inLanguage } from './language.ts';
+import { heedRefusal, inLanguage } from './language.ts';
 import { catalogueOf } from './languages.ts';
 import { formatInWords, patternInWords } from './value-formats.ts';
 
@@ -56,6 +57,31 @@ it('what the API refuses is said in the reader’s language where the file has i
     () => new FieldErrors('body.slug must NOT have fewer than 3 characters', ['slug']),
   );
   expect(others.of('slug')).toBe('Braucht mindestens 3 Zeichen.');
+});
+
+describe('what the API refuses with values in it, in the reader’s language', () => {
+  const told = (refusal: ServiceError, fields: string[] = []) =>
+    inLanguage(catalogueOf('de'), () => new FieldErrors(heedRefusal(refusal), fields));
+
+  it('stands beside its field without the field’s name, and above the form with it', () => {
+    const refusal = invalid(said`${'base_url'} must be an http(s) URL`);
+    expect(told(refusal, ['base_url']).of('base_url')).toBe('Muss eine http(s)-URL sein.');
+    expect(told(refusal).general).toBe('Base_url muss eine http(s)-URL sein.');
+    expect(new FieldErrors(refusal.message, ['base_url']).of('base_url')).toBe('Must be an http(s) URL.');
+    const labelled = inLanguage(catalogueOf('de'), () =>
+      withLabel(heedRefusal(refusal), new Map([['base_url', 'Basis-URL']])),
+    );
+    expect(labelled).toBe('Basis-URL: Muss eine http(s)-URL sein.');
+  });
+
+  it('is a sentence throughout where one refusal gives another as its reason', () => {
+    const reason = conflict('issue is checked out by another agent');
+    const refusal = conflict(said`a council needs two agents: ${said`${'Ada'}: ${reason.said}`}`);
+    expect(refusal.message).toBe('a council needs two agents: Ada: issue is checked out by another agent');
+    expect(told(refusal).general).toBe(
+      'Ein Rat braucht zwei Agenten: Ada: der Vorgang ist bei einem anderen Agenten in Arbeit.',
+    );
+  });
 });
 
 interface Shape {

@@ -5,16 +5,9 @@ import { formatInWords, patternInWords } from './value-formats.ts';
 
 type InPlainWords = readonly [RegExp, (found: string) => string];
 
-/** Refusals of files, which name the limit (http/upload.ts). */
-const tooMuch: readonly InPlainWords[] = [
-  [/^too many files: (\d+) at most$/, (most) => t`Too many files: at most ${most} at once.`],
-  [/^(?:file|payload) too large: (.+) at most$/, (size) => t`Too large: at most ${size}.`],
-];
-
 /** Validator messages in plain language. */
 const plain: readonly InPlainWords[] = [
-  ...tooMuch,
-  [/must NOT have fewer than 1 (?:characters|items)|may not be empty$/, () => t`May not be empty.`],
+  [/must NOT have fewer than 1 (?:characters|items)/, () => t`May not be empty.`],
   [/must NOT have fewer than (\d+) characters/, (length) => t`Needs ${length} characters or more.`],
   [/must NOT have more than (\d+) characters/, (length) => t`Can have at most ${length} characters.`],
   [/must match pattern "(.*)"$/s, (pattern) => patternInWords(pattern) ?? t`Has an invalid format.`],
@@ -42,8 +35,7 @@ export class FieldErrors {
   ) {
     const field = error === null ? undefined : fieldOf(error, fields, about);
     // Next to its field, an error need not name it.
-    if (error !== null && field !== undefined)
-      this.#byField.set(field, known(error) ?? inWords(error.replace(new RegExp(`^${field}:? `), '')));
+    if (error !== null && field !== undefined) this.#byField.set(field, inWords(error, field));
     this.general = field === undefined && error !== null ? inWords(error) : null;
   }
 
@@ -79,27 +71,24 @@ export function withLabel(error: string, labels: ReadonlyMap<string, string>): s
   const field = [missing ?? '', ...nameIn(error)].find((name) => labels.has(name));
   const isTechnical =
     error.startsWith('body') || error.startsWith(`${field}: `) || / must (?:be|NOT|match)/.test(error);
-  if (field === undefined || !isTechnical) return among(tooMuch, error) ?? error;
-  return `${labels.get(field) ?? ''}: ${inWords(error.replace(new RegExp(`^(?:body\\.)?${field}:? `), ''))}`;
+  if (field === undefined || !isTechnical) return error;
+  return `${labels.get(field) ?? ''}: ${inWords(error, field)}`;
 }
 
-function inWords(error: string): string {
+/** @param field that the words stand beside: they do not begin with its name */
+function inWords(error: string, field = ''): string {
   if (error.startsWith('body must have required')) return t`May not be empty.`;
-  return among(plain, error) ?? asSentence(say(error.replace(/^body\.?/, '').trim()));
+  const spoken = say(error);
+  const words = field === '' ? spoken : spoken.replace(new RegExp(`^(?:body\\.)?${field}:? `), '');
+  return (spoken === error ? asPlain(words) : null) ?? asSentence(words.replace(/^body\.?/, '').trim());
 }
 
-function among(patterns: readonly InPlainWords[], error: string): string | null {
-  for (const [pattern, inPlain] of patterns) {
+function asPlain(error: string): string | null {
+  for (const [pattern, inPlain] of plain) {
     const match = pattern.exec(error);
     if (match) return inPlain(match[1] ?? '');
   }
   return null;
-}
-
-/** The translation of an error that the catalogue contains verbatim, field name included. */
-function known(error: string): string | null {
-  const said = say(error);
-  return said === error ? null : asSentence(said);
 }
 
 const asSentence = (text: string): string =>

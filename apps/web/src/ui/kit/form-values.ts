@@ -1,11 +1,11 @@
-import { invalid, type ServiceError } from '@acp/kernel';
+import { invalid, said, type ServiceError } from '@acp/kernel';
 import { changedValues, type Digests } from './as-shown.ts';
 
 /** Value of a field that chooses nothing, where an empty one leaves it as it is. */
 export const NONE = 'none';
 
 /** Of a field that has to say something: empty, it means neither none nor what it was. */
-export const emptied = (name: string): ServiceError => invalid(`${name}: may not be empty`);
+export const emptied = (name: string): ServiceError => invalid(said`${name}: may not be empty`);
 
 /** Values of a posted form; a name may occur several times. */
 export class FormValues {
@@ -100,7 +100,7 @@ export class FormValues {
       return undefined;
     }
     const value = Number(text.trim());
-    if (!Number.isFinite(value)) throw invalid(`${name} must be a number`);
+    if (!Number.isFinite(value)) throw invalid(said`${name} must be a number`);
     return value;
   }
 
@@ -116,7 +116,7 @@ export class FormValues {
     try {
       return JSON.parse(text);
     } catch {
-      throw invalid(`${name} is not valid JSON`);
+      throw invalid(said`${name} is not valid JSON`);
     }
   }
 

@@ -71,9 +71,10 @@ export function plural(number: number, one: string, other: string, ...values: re
 }
 
 /** Has `say` translate the message of a refusal with values in it, which pages pass on as the API words it. */
-export function heedRefusal(refusal: Sayable): void {
+export function heedRefusal({ message, said }: { message: string; said?: Sayable }): string {
   const store = reader.getStore();
-  if (store) store.refusal = refusal;
+  if (store && said) store.refusal = said;
+  return message;
 }
 
 /** Translates a text that was written elsewhere, when the kit renders it: `label: '…'` of a field or a column. */

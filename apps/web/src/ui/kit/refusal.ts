@@ -74,8 +74,10 @@ function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
 /** The error as it may be shown to the user; a defect is logged and reveals nothing. */
 export function userFacingError(error: unknown, { method, path }: Request, logger: Logger): Refusal {
   const known = publicError(error);
-  if (known?.said) heedRefusal(known.said);
-  if (known) return refusalOf(known);
+  if (known) {
+    heedRefusal(known);
+    return refusalOf(known);
+  }
   logger.error('a page failed', { method, path, error });
   return { status: 500, message: t`internal error` };
 }

@@ -10,6 +10,7 @@ import { pathBefore } from '../../http/to-login.ts';
 import { errorPage, refusalBody, refusalTitle, type Unsent } from './error-page.ts';
 import { FormValues } from './form-values.ts';
 import { html } from './html.ts';
+import { heedRefusal } from './language.ts';
 import { speak } from './languages.ts';
 import { readUrlencoded } from './sent-form.ts';
 import { documentPage } from './shell.ts';
@@ -24,11 +25,12 @@ export function refuseInPage(secretsAt: (path: string) => readonly string[] | un
     const actor = response.locals.actor as Actor | undefined;
     const user = actor?.kind === 'user' ? actor : undefined;
     response.status(refused.status).setHeader('Cache-Control', 'no-store');
-    speak(request, response, user, () =>
+    speak(request, response, user, () => {
+      heedRefusal(refused);
       response
         .type('html')
-        .send(user ? errorPage(user, refused, null, unsent) : signedOutPage(refused, request, unsent)),
-    );
+        .send(user ? errorPage(user, refused, null, unsent) : signedOutPage(refused, request, unsent));
+    });
   };
 }
 

@@ -6,7 +6,7 @@ import {
   offeredMcpCommands,
   presentMcpServer,
 } from '@acp/core';
-import { invalid, readableJson } from '@acp/kernel';
+import { invalid, readableJson, said } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -130,7 +130,7 @@ function readLines(
   return Object.fromEntries(
     lines.map((line) => {
       const at = line.indexOf(mark);
-      if (at < 1) throw invalid(`${field} must be lines of the form ${shape}`);
+      if (at < 1) throw invalid(said`${field} must be lines of the form ${shape}`);
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
     }),
   );

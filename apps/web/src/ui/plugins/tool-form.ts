@@ -1,6 +1,6 @@
 /** A form generated from a tool's JSON Schema, and the input read from it. Schemas are the plugin's text: untrusted. */
 import type { PluginTool } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import { invalid, said } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, type Html } from '../kit/html.ts';
 import { input, select, textarea } from '../kit/parts.ts';
@@ -36,15 +36,15 @@ export function fieldsOf({ input_schema }: PluginTool): Field[] {
     ([a], [b]) => Number(required.includes(b)) - Number(required.includes(a)),
   );
   return ordered.map(([property, schema], index) => {
-    const said = record(schema);
+    const own = record(schema);
     return {
       name: `in-${index}`,
       property,
-      kind: kindOf(said),
-      choices: Array.isArray(said.enum) ? said.enum : [],
+      kind: kindOf(own),
+      choices: Array.isArray(own.enum) ? own.enum : [],
       required: required.includes(property),
-      hint: typeof said.description === 'string' ? said.description.slice(0, 300) : undefined,
-      initial: said.default,
+      hint: typeof own.description === 'string' ? own.description.slice(0, 300) : undefined,
+      initial: own.default,
     };
   });
 }
@@ -119,12 +119,12 @@ function valueOf({ kind, property }: Field, text: string): unknown {
   if (kind === 'line' || kind === 'text') return text;
   if (kind === 'whole' || kind === 'number') {
     const value = Number(text.trim());
-    if (!Number.isFinite(value)) throw invalid(`${property} must be a number`);
+    if (!Number.isFinite(value)) throw invalid(said`${property} must be a number`);
     return value;
   }
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw invalid(`${property} is not valid JSON`);
+    throw invalid(said`${property} is not valid JSON`);
   }
 }

@@ -16,7 +16,7 @@ import { ServiceError } from '@acp/kernel';
 import { answeredBy, type Names, namesOfAnswerers } from '../kit/answered-by.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { heedRefusal, t, texts } from '../kit/language.ts';
 import { postButton } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -161,6 +161,6 @@ function triggerView(
   } catch (error) {
     // The platform no longer knows the time zone: the page must still open, as that is where to fix it.
     if (!(error instanceof ServiceError)) throw error;
-    return { ...view, problem: error.message };
+    return { ...view, problem: heedRefusal(error) };
   }
 }

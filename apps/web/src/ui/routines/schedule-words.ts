@@ -6,7 +6,8 @@ import cronstrue from 'cronstrue';
 import { clockTime } from '../kit/clock-time.ts';
 import { timeTo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
-import { currentLanguage } from '../kit/language.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
+import { currentLanguage, heedRefusal } from '../kit/language.ts';
 import { formError } from '../kit/parts.ts';
 import { page, type UiRoute } from '../kit/ui-routes.ts';
 
@@ -50,7 +51,8 @@ function scheduleSaid(expression: string, zone: string, now = new Date()): Html 
       !${fireList(fires, zone.trim() || 'UTC')}`;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return formError(error.message.replace(/^(?:cron_expression|timezone): /, ''));
+    const errors = new FieldErrors(heedRefusal(error), ['cron_expression', 'timezone']);
+    return formError(errors.of('cron_expression') ?? errors.of('timezone'));
   }
 }
 
