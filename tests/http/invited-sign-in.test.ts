@@ -115,16 +115,36 @@ it('the invite is revoked between the steps: 404 in a page, and the same code si
   expect(await joined(company_id, id)).toBe(false);
 });
 
-it('a newcomer arrives in two tabs at once: one account and one membership, and nobody sees an error of ours', async () => {
+it('a newcomer arrives in two tabs at once: one account and one membership, and both tabs are signed in', async () => {
   const { company_id, token } = await invite();
   const account = { sub: newId(), email: `${newId()}@example.com`, email_verified: true };
   const tabs = [await underway(account, token), await underway(account, token)];
   const answers = await Promise.all(tabs.map(({ arrive }) => arrive()));
-  expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([303]));
-  expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+  expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+  for (const { browser } of tabs) expect((await browser.api('get', '/api/me')).status).toBe(200);
   const { rows } = await pages.database.pool.query(
     'select m.company_id from users u join memberships m on m.user_id = u.id where u.email = $1',
     [account.email],
   );
   expect(rows).toEqual([{ company_id }]);
+});
+
+it('a known user arrives in two tabs, at once or one after the other: a member, and signed in by both', async () => {
+  const { id, account } = await knownUser();
+  const { company_id, token } = await invite();
+  const tabs = await Promise.all([1, 2, 3].map(async () => underway(account, token)));
+  const answers = await Promise.all(tabs.slice(1).map(({ arrive }) => arrive()));
+  answers.push(await tabs[0]!.arrive());
+  expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+  expect(await joined(company_id, id)).toBe(true);
+});
+
+it('a signed-in user accepts in two tabs, at once or one after the other: a member, and told of no error', async () => {
+  const { id, browser } = await knownUser();
+  const { company_id, token } = await invite();
+  const accept = async (by = browser) => by.post(`/invites/${token}`, { accept: 'yes' });
+  const answers = [...(await Promise.all([accept(), accept()])), await accept()];
+  expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+  expect(await joined(company_id, id)).toBe(true);
+  expect((await accept((await knownUser()).browser)).status).toBe(404);
 });

@@ -15,7 +15,7 @@ import {
   type TokenHash,
   type UserRow,
 } from '@acp/core';
-import { type Database, transaction, type Tx } from '@acp/db';
+import { type Database, lockByName, transaction, type Tx } from '@acp/db';
 import { forbidden, ServiceError, type Vault } from '@acp/kernel';
 import type { ProviderTokens } from './provider.ts';
 
@@ -45,7 +45,7 @@ export async function finishSignIn(
   readAccount(identity);
   try {
     return await transaction(database, async (tx) => {
-      const known = await findProviderUser(tx, identity);
+      const known = await knownUser(tx, identity);
       const user = known ?? (await newcomer(tx, identity, invite, mailing));
       await linkProvider(tx, user.id, identity, seal);
       const origin = { method: identity.provider, place };
@@ -64,6 +64,14 @@ export async function finishSignIn(
     }
     throw error;
   }
+}
+
+/** A newcomer who comes by two tabs is known to the second. */
+async function knownUser(tx: Tx, identity: ProviderIdentity): Promise<UserRow | undefined> {
+  const known = await findProviderUser(tx, identity);
+  if (known) return known;
+  await lockByName(tx, `newcomer ${identity.provider} ${identity.subject}`);
+  return findProviderUser(tx, identity);
 }
 
 async function newcomer(

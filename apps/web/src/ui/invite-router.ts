@@ -1,7 +1,7 @@
 /** `/invites/{token}`: the invite's page, where its holder can create an account (decisions 7.39). */
 import { createValidator, SignUpForm, type UserActor } from '@acp/contract';
 import {
-  acceptInvite,
+  acceptInviteOnce,
   enterAccount,
   type Entry,
   welcomeUser,
@@ -74,13 +74,14 @@ export function inviteRouter(deps: InviteDependencies): Router {
       const { token } = request.params;
       const user = await sessionUser(credentials, request);
       const page = await render(request, user);
+      const isUser = request.body?.accept === 'yes';
       // Checked first, so that no password is hashed in vain.
-      if (page(null) === undefined) return closed(response);
+      if (!isUser && page(null) === undefined) return closed(response);
       return answerPage(
         response,
         (error) => page(error) ?? inviteClosedPage(),
         async () => {
-          if (request.body?.accept === 'yes') await joinAsUser(database, user, token);
+          if (isUser) await joinAsUser(database, user, token);
           else {
             const place = callerPlace(request, config.trusted_proxies);
             const form = newcomerForm(request.body ?? {});
@@ -99,7 +100,7 @@ async function joinAsUser(database: Database, user: UserActor | undefined, token
   // The session ended while the page was open: show the newcomer's form again.
   if (!user) throw notFound('you are no longer signed in');
   assertEnrolled(user);
-  await transaction(database, (tx) => acceptInvite(tx, user, token));
+  await transaction(database, (tx) => acceptInviteOnce(tx, user, token));
 }
 
 /**

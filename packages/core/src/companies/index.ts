@@ -48,6 +48,7 @@ export {
 export {
   acceptCarriedInvite,
   acceptInvite,
+  acceptInviteOnce,
   createInvite,
   deleteExpiredInvites,
   joinByInvite,

@@ -163,14 +163,22 @@ export async function previewInvite(
  */
 export async function acceptInvite(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<Membership> {
   const invite = await takeInvite(tx, actor.user_id, token);
+  if (!invite) throw spent();
   return join(tx, actor, invite);
+}
+
+/** The same on a page, which a user may have open twice: whoever has taken this invite before has nothing left to do. */
+export async function acceptInviteOnce(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<void> {
+  const invite = await takeInvite(tx, actor.user_id, token);
+  if (invite) await join(tx, actor, invite);
+  else if (!(await hasTaken(tx, actor.user_id, token))) throw spent();
 }
 
 /** The same for a sign-in that carries the invite. A member has nothing to accept: the invite stays available for someone else. */
 export async function acceptCarriedInvite(tx: Tx, actor: UserActor, token: TokenHash): Promise<void> {
   const invite = await previewInvite(tx, token);
   if (invite && (await isMember(tx, invite.company_id, actor.user_id))) return;
-  await acceptInvite(tx, actor, token);
+  await acceptInviteOnce(tx, actor, token);
 }
 
 /** Creates an account for the holder of a valid token and makes it a member. @throws notFound, conflict for the e-mail */
@@ -180,7 +188,9 @@ export async function joinByInvite(
   newcomer: Omit<NewUser, 'instance_role'>,
 ): Promise<UserRow> {
   const user = await createUser(tx, { ...newcomer, instance_role: 'member' });
-  await join(tx, actorOf(user), await takeInvite(tx, user.id, token));
+  const invite = await takeInvite(tx, user.id, token);
+  if (!invite) throw spent();
+  await join(tx, actorOf(user), invite);
   return user;
 }
 
@@ -194,18 +204,27 @@ const creatorMayInvite = sql`(${invites.created_by} is null
 const unused = and(isNull(invites.accepted_at), gt(invites.expires_at, sql`now()`));
 
 /** @param token as given to its holder, or its hash, as stored by a sign-in in progress */
-const open = (token: string | TokenHash) =>
-  and(
-    eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash),
-    unused,
-    creatorMayInvite,
-  );
+const open = (token: string | TokenHash) => and(ofToken(token), unused, creatorMayInvite);
+
+const ofToken = (token: string | TokenHash) =>
+  eq(invites.token_hash, typeof token === 'string' ? sha256Hex(token) : token.hash);
+
+const spent = () => notFound('this invite is no longer valid');
+
+async function hasTaken(tx: Tx, user_id: string, token: string | TokenHash): Promise<boolean> {
+  const found = and(ofToken(token), eq(invites.accepted_by, user_id));
+  return (await tx.select({ id: invites.id }).from(invites).where(found)).length > 0;
+}
 
 /**
  * Of two concurrent acceptances the second waits for the first and finds the invite used. The license is checked here, where all
  * routes meet: pages and provider sign-ins are not in the endpoint table.
  */
-async function takeInvite(tx: Tx, user_id: string, token: string | TokenHash): Promise<InviteRow> {
+async function takeInvite(
+  tx: Tx,
+  user_id: string,
+  token: string | TokenHash,
+): Promise<InviteRow | undefined> {
   await requireEntitlement(tx);
   const [invite] = await tx
     .update(invites)
@@ -217,7 +236,6 @@ async function takeInvite(tx: Tx, user_id: string, token: string | TokenHash): P
       ),
     )
     .returning();
-  if (!invite) throw notFound('this invite is no longer valid');
   return invite;
 }
 
