@@ -38,6 +38,13 @@ describe('the difference of two texts', () => {
     expect(pieces.slice(1, 3).map(({ text }) => text)).toEqual(['x.\n', 'y.\n']);
   });
 
+  it('of megabytes without a space is told, as an import may bring them', () => {
+    const dots = '.'.repeat(5_000_000);
+    expect(diffPieces(dots, `${dots}!`).map(({ change }) => change)).toEqual(['removed', 'added']);
+    const gap = `a.${' '.repeat(5_000_000)}b`;
+    expect(diffPieces(gap, 'a. c').map(({ change }) => change)).toEqual(['same', 'removed', 'added']);
+  });
+
   it('of texts without end is a replacement, and markup stays text', () => {
     expect(diffPieces('a.\n'.repeat(3000), 'b.\n'.repeat(3000)).map(({ change }) => change)).toEqual([
       'removed',
