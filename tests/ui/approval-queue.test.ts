@@ -121,6 +121,21 @@ describe('in the list, and in the inbox', () => {
       expect((await viewer.get(within(page))).text).not.toContain('name="approval"');
   });
 
+  it('what was decided is not offered to be sent again if only the page that follows could not be shown', async () => {
+    const path = await ask('Decided at once');
+    const member = Browser.of(app, cast.member);
+    const approval = choiceOf((await member.get(within('/inbox'))).text, path);
+    // The inbox lists incidents, a decision does not read them.
+    await database.pool.query('alter table budget_incidents rename to away');
+    const fields = { decision: 'approved', note: 'Go on, please', approval };
+    const answer = await member.post(within('/inbox/decisions'), fields);
+    await database.pool.query('alter table away rename to budget_incidents');
+    expect(await stateOf(path)).toMatchObject({ status: 'approved' });
+    expect(answer.status).toBe(500);
+    expect(answer.text).toContain('It was done, but the page that follows could not be shown.');
+    expect(answer.text).not.toContain('Go on, please');
+  });
+
   it.each(['/approvals', '/inbox'])('those chosen in %s are decided about together', async (page) => {
     const paths = [await ask('One of three'), await ask('Two of three'), await ask('Three of three')];
     const member = Browser.of(app, cast.member);

@@ -1,6 +1,6 @@
 /** A form, from its first byte to the page it leads to. The endpoint's own handler does the work. */
 import type { Database } from '@acp/db';
-import { type Logger, notFound } from '@acp/kernel';
+import { type Logger, notFound, stated } from '@acp/kernel';
 import { Call } from '../../http/call.ts';
 import { known, readQuery } from '../../http/input.ts';
 import type { MountedRow } from '../../http/mounted-row.ts';
@@ -9,6 +9,7 @@ import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
 import { resolveNames } from './choice-names.ts';
 import type { Endpoints } from './endpoints.ts';
+import { errorPage } from './error-page.ts';
 import { applied, ChangedMeanwhile, overtakenPage } from './changed-meanwhile.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
 import { failedPage, lonePage, userFacingError } from './refusal.ts';
@@ -24,6 +25,8 @@ export interface PageDependencies {
   endpoints: Endpoints;
 }
 
+const DONE = stated('It was done, but the page that follows could not be shown.');
+
 /** @param confirm resolves with the context of the caller at the end of the form */
 export async function performAction(
   route: ActionRow,
@@ -32,18 +35,25 @@ export async function performAction(
   deps: PageDependencies,
 ): Promise<void> {
   const mounted = deps.endpoints.of(route);
-  const { request, response } = shown;
+  const { request, response, user } = shown;
   const sent = new SentForm(mounted.row, shown);
   let context = shown;
+  let isDone = false;
   try {
     await sent.read();
     context = await confirm();
     const call = await callOf(route, mounted, context, sent, deps.database);
     const { text } = await perform(deps.database, call);
+    isDone = true;
     const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
     if (next.startsWith('/')) redirectTo(next, context);
     else response.type('html').send(await deps.texts.finish(next, context));
   } catch (error) {
+    if (isDone) {
+      deps.logger.error('the page after an action failed', { path: request.path, error });
+      response.status(500).type('html').send(errorPage(user, { status: 500, message: DONE }, null));
+      return;
+    }
     await sent.discard();
     const { status, message } = userFacingError(error, request, deps.logger);
     const { originalUrl: path } = request;
