@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type Client, createClient } from './client.ts';
@@ -88,5 +88,37 @@ describe('an answer that is cut off', () => {
     const create = client.call('attachments.create', { path: { issueId: 'i' }, body });
     await expect(create).rejects.toThrow('terminated');
     expect(keys).toHaveLength(1);
+  });
+});
+
+describe('a DELETE that is sent again', () => {
+  const note = { path: { noteId: 'n' } };
+  const absent = (response: ServerResponse) =>
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not found"}');
+
+  it('has done its work when the first answer was lost and there is nothing left', async () => {
+    let asked = 0;
+    const client = await clientOf((request, response) => {
+      asked += 1;
+      if (asked === 1) request.socket.destroy();
+      else absent(response);
+    });
+    await expect(client.call('notes.delete', note)).resolves.toBeUndefined();
+    expect(asked).toBe(2);
+  });
+
+  it('has not if there was nothing before, or the first was refused before it began', async () => {
+    await expect(
+      (await clientOf((_, response) => absent(response))).call('notes.delete', note),
+    ).rejects.toMatchObject({
+      status: 404,
+    });
+    let asked = 0;
+    const client = await clientOf((_, response) => {
+      asked += 1;
+      if (asked === 1) response.writeHead(503, { 'retry-after': '1' }).end();
+      else absent(response);
+    });
+    await expect(client.call('notes.delete', note)).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -120,7 +120,10 @@ export class Client {
     // A call that may have taken effect is only repeated if repeating it does nothing.
     const repeatable = method !== 'POST' || (once && !form);
     const send = async () => whole(await this.#fetch(url, request));
-    const response = await retrying(send, repeatable, this.#options, signal);
+    const { response, isRepeat } = await retrying(send, repeatable, this.#options, signal);
+    // What it was to delete is gone, most likely by the attempt whose answer was lost.
+    if (method === 'DELETE' && isRepeat && response.status === 404)
+      return new Response(null, { status: 204 });
     if (!response.ok) throw await errorOf(response);
     return response;
   }

@@ -4,7 +4,7 @@ import { retrying } from './retrying.ts';
 it('a call is sent again though the connection of the refusal was lost within its body', async () => {
   const cut = new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) });
   const answers = [new Response(cut, { status: 503 }), new Response('[]')];
-  const response = await retrying(async () => answers.shift()!, true, { max_wait_ms: 1 });
+  const { response } = await retrying(async () => answers.shift()!, true, { max_wait_ms: 1 });
   expect(await response.text()).toBe('[]');
 });
 

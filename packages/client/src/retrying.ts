@@ -12,22 +12,25 @@ const refused = new Set([429, 503]);
 
 /**
  * @param repeatable sending it again is harmless even if the first attempt arrived
+ * @returns the last answer, and whether an earlier attempt may have taken effect
  */
 export async function retrying(
   send: () => Promise<Response>,
   repeatable: boolean,
   { retries = 3, max_wait_ms = 30_000 }: RetryOptions,
   signal?: AbortSignal,
-): Promise<Response> {
+): Promise<{ response: Response; isRepeat: boolean }> {
+  let isRepeat = false;
   for (let attempt = 0; ; attempt += 1) {
     let response: Response | undefined;
     try {
       response = await send();
       const again = repeatable ? passing.has(response.status) : refused.has(response.status);
-      if (!again || attempt >= retries) return response;
+      if (!again || attempt >= retries) return { response, isRepeat };
     } catch (error) {
       if (!repeatable || attempt >= retries || signal?.aborted) throw error;
     }
+    isRepeat ||= response === undefined || !refused.has(response.status);
     const asked = askedMs(response?.headers.get('retry-after') ?? '');
     const own = FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random());
     // Its connection may be lost by now, which changes nothing.

@@ -51,7 +51,10 @@ export async function performAction(
   } catch (error) {
     if (isDone) {
       deps.logger.error('the page after an action failed', { path: request.path, error });
-      response.status(500).type('html').send(errorPage(user, { status: 500, message: DONE }, null));
+      response
+        .status(500)
+        .type('html')
+        .send(errorPage(user, { status: 500, message: DONE }, null));
       return;
     }
     await sent.discard();
