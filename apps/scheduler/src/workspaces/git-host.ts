@@ -74,6 +74,11 @@ function readApi(entry: string): { host: string; provider: string; api_url: stri
 const TIME_MS = 20_000;
 const MOST = 2 * 1024 * 1024;
 
+/** Length of the pages of a list, the largest that the servers give: a shorter one is the last. */
+export const PAGE = 100;
+/** More than there are. */
+const MOST_PAGES = 30;
+
 /** The hash of a commit. */
 export const Sha = Type.String({ pattern: '^[0-9a-f]{40,64}$' });
 
@@ -115,6 +120,17 @@ export class HostApi {
     } catch {
       throw new GitError('the server’s answer can’t be read', null);
     }
+  }
+
+  /** The pages of a list. @param path may have a query */
+  async *pages<S extends TSchema>(
+    path: string,
+    schema: S,
+    signal: AbortSignal,
+  ): AsyncGenerator<Static<S>, void> {
+    const start = `${path}${path.includes('?') ? '&' : '?'}per_page=${PAGE}&page=`;
+    for (let page = 1; page <= MOST_PAGES; page++) yield this.call('GET', `${start}${page}`, schema, signal);
+    throw new GitError('a list of the server has no end', null);
   }
 
   async #send(

@@ -10,6 +10,7 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
+  PAGE,
   Sha,
   tokenOf,
 } from './git-host.ts';
@@ -39,11 +40,6 @@ const GithubChecks = Type.Object({
 const GithubMerge = Type.Object({ merged: Type.Boolean() });
 
 type Pull = Static<typeof GithubPull>;
-
-/** The largest that the server gives. */
-const PAGE = 100;
-/** More than there are. */
-const MOST_PAGES = 30;
 
 export class Github implements GitHost {
   readonly place: PullRequestPlace;
@@ -134,13 +130,12 @@ export class Github implements GitHost {
     itemsOf: (page: Static<S>) => readonly Item[],
   ): Promise<Item[]> {
     const all: Item[] = [];
-    for (let page = 1; page <= MOST_PAGES; page++) {
-      const address = `${path}?per_page=${PAGE}&page=${page}`;
-      const items = itemsOf(await this.#api.call('GET', address, schema, signal));
+    for await (const page of this.#api.pages(path, schema, signal)) {
+      const items = itemsOf(page);
       all.push(...items);
-      if (items.length < PAGE) return all;
+      if (items.length < PAGE) break;
     }
-    throw new GitError('a list of the server has no end', null);
+    return all;
   }
 }
 

@@ -37,9 +37,16 @@ async function answer(incoming: IncomingMessage, response: ServerResponse): Prom
       ? listed.find((each) => String(each.iid) === iid)
       : method === 'POST'
         ? listed[0]
-        : listed;
+        : pageOf(url);
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
 }
+function pageOf(url: string): typeof listed {
+  const { searchParams: query } = new URL(url, 'http://gitlab');
+  const size = Number(query.get('per_page'));
+  const before = (Number(query.get('page')) - 1) * size;
+  return listed.slice(before, before + size);
+}
+
 let gitlab: Gitlab;
 beforeAll(async () => {
   server.listen(0, '127.0.0.1');
@@ -69,9 +76,18 @@ describe('the merge request of a branch', () => {
     listed.push(request(3, OWN));
     expect(await find()).toMatchObject({ number: 3, state: 'open', review_state: 'pending' });
     expect(asked[0]).toEqual({
-      url: '/api/v4/projects/harbour%2Fshop/merge_requests?state=opened&source_branch=HAR-1-a-shop&per_page=100',
+      url: '/api/v4/projects/harbour%2Fshop/merge_requests?state=opened&source_branch=HAR-1-a-shop&per_page=100&page=1',
       token: 'a-token',
     });
+  });
+
+  it('is found behind hundreds from forks, each of which anyone may open', async () => {
+    listed = Array.from({ length: 250 }, (_, n) => request(n + 1, 99));
+    expect(await find()).toBeUndefined();
+    listed.push(request(300, OWN));
+    expect(await find()).toMatchObject({ number: 300 });
+    listed = Array.from({ length: 4000 }, (_, n) => request(n + 1, 99));
+    await expect(find()).rejects.toThrow('a list of the server has no end');
   });
 
   it.each([

@@ -9,6 +9,7 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
+  PAGE,
   Sha,
   tokenOf,
 } from './git-host.ts';
@@ -32,9 +33,6 @@ const Approvals = Type.Object({
   approved_by: Type.Optional(Type.Array(Type.Unknown())),
 });
 
-/** Page size of the list, which includes those of forks. */
-const MOST_LISTED = '100';
-
 export class Gitlab implements GitHost {
   readonly place: PullRequestPlace;
   readonly #api: HostApi;
@@ -47,18 +45,17 @@ export class Gitlab implements GitHost {
   }
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
-    const query = new URLSearchParams({ state: 'opened', source_branch: branch, per_page: MOST_LISTED });
-    const all = await this.#api.call(
-      'GET',
-      `${this.#path}?${query.toString()}`,
-      Type.Array(MergeRequest),
-      signal,
-    );
-    // Forks are listed too, and anyone may name a branch there as we do.
-    const found = all.find(
-      ({ source_project_id, target_project_id }) => source_project_id === target_project_id,
-    );
-    return found && this.look(found.iid, signal);
+    const query = new URLSearchParams({ state: 'opened', source_branch: branch });
+    const list = `${this.#path}?${query.toString()}`;
+    for await (const page of this.#api.pages(list, Type.Array(MergeRequest), signal)) {
+      // Forks are listed too, and anyone may name a branch there as we do.
+      const found = page.find(
+        ({ source_project_id, target_project_id }) => source_project_id === target_project_id,
+      );
+      if (found) return this.look(found.iid, signal);
+      if (page.length < PAGE) break;
+    }
+    return undefined;
   }
 
   async open(
