@@ -22,11 +22,14 @@ export const budgetWindowStart = sql`(case p."window" when 'lifetime' then times
  * @param scopes an array of company, project and agent ids; nulls match nothing. PostgreSQL looks each of them up, while it would
  * compare those of a select with all policies.
  */
-export function budgetHeld(scopes: SQL): SQL {
-  return sql`exists (select from budget_policies p, budget_incidents b
+export const budgetHeld = (scopes: SQL): SQL => sql`exists (select ${holding(scopes)})`;
+
+/** The ids of the incidents that do so. */
+export const holdingIncidentIds = (scopes: SQL): SQL => sql`(select b.id ${holding(scopes)})`;
+
+const holding = (scopes: SQL): SQL => sql`from budget_policies p, budget_incidents b
     where b.policy_id = p.id and b.kind = 'breach' and b.status = 'open' and b.window_start = ${budgetWindowStart}
-      and p.scope_id = any(${scopes}) and p.enabled and p.action = 'pause')`;
-}
+      and p.scope_id = any(${scopes}) and p.enabled and p.action = 'pause'`;
 
 /** The scopes that limit an agent's spending wherever it works: itself, its company, and the agents that spawned it. */
 export function scopesOfAgent(alias: string): SQL {

@@ -56,6 +56,7 @@ export { isWakeable } from './status.ts';
 export {
   BUDGET_EXCEEDED,
   budgetHeld,
+  holdingIncidentIds,
   clearBudgetErrors,
   budgetWindowStart,
   mayContinue,
