@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import path from 'node:path';
-import { longestFirst, shuffled } from './longest-first.ts';
+import { durationsAfter, longestFirst, shuffled } from './longest-first.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const at = (file: string) => ({ path: path.join(root, file) });
@@ -19,6 +19,15 @@ it('a file nobody has measured counts as long if it starts processes, and as sho
     'tests/http/known.test.ts',
   ].map(at);
   expect(longestFirst(files, { 'tests/http/known.test.ts': 5 })).toEqual([files[1], files[2], files[0]]);
+});
+
+it('a run that leaves files out keeps what is recorded of them, unless they are gone', () => {
+  const ran = { 'a.test.ts': 2, 'b.test.ts': 9 };
+  const before = { 'a.test.ts': 40, 'b.drill.test.ts': 60, 'gone.test.ts': 7 };
+  expect(durationsAfter(ran, before, (file) => file !== 'gone.test.ts')).toEqual({
+    'b.drill.test.ts': 60,
+    'b.test.ts': 9,
+  });
 });
 
 it('a seed gives one order, whatever the order before; another seed gives another', () => {

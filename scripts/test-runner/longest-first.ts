@@ -3,7 +3,7 @@
 // run last, with every other worker waiting for it. Most long files wait for processes: side by side they leave no core idle.
 // With `--randomize`, by which jest shuffles the tests within a file, the files are shuffled too.
 import { hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -48,15 +48,29 @@ export function recordDurations(resultFile: string): number {
   const { testResults }: { testResults: { name: string; startTime: number; endTime: number }[] } = JSON.parse(
     readFileSync(resultFile, 'utf8'),
   );
-  const long = testResults
-    .map(({ name, startTime, endTime }): [string, number] => [
-      path.relative(root, name),
-      Math.round((endTime - startTime) / 1000),
-    ])
-    .filter(([, seconds]) => seconds >= LEAST_SECONDS)
+  const ran = testResults.map(({ name, startTime, endTime }): [string, number] => [
+    path.relative(root, name),
+    Math.round((endTime - startTime) / 1000),
+  ]);
+  const durations = durationsAfter(Object.fromEntries(ran), readDurations(), (file) =>
+    existsSync(path.join(root, file)),
+  );
+  writeFileSync(RECORD, `${JSON.stringify(durations, null, 2)}\n`);
+  return Object.keys(durations).length;
+}
+
+const readDurations = (): Durations => JSON.parse(readFileSync(RECORD, 'utf8'));
+
+/** A whole run leaves drills out: what is known of them stays. */
+export function durationsAfter(
+  ran: Durations,
+  before: Durations,
+  exists: (file: string) => boolean,
+): Durations {
+  const long = Object.entries({ ...before, ...ran })
+    .filter(([file, seconds]) => seconds >= LEAST_SECONDS && exists(file))
     .toSorted(([one], [other]) => (one < other ? -1 : 1));
-  writeFileSync(RECORD, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`);
-  return long.length;
+  return Object.fromEntries(long);
 }
 
 /** The same order for the same seed. */
@@ -78,6 +92,6 @@ export default class LongestFirst extends Sequencer {
 
   override async sort(tests: TestFile[]): Promise<TestFile[]> {
     if (this.seed !== undefined) return shuffled(tests, this.seed);
-    return longestFirst(await super.sort(tests), JSON.parse(readFileSync(RECORD, 'utf8')));
+    return longestFirst(await super.sort(tests), readDurations());
   }
 }
