@@ -1611,7 +1611,7 @@ export interface Operations {
     answer: undefined;
   };
   /**
-   * Issues, newest first; with `q`, best matches first; or ordered by `sort`. 50 a page, at most 200.
+   * Issues, newest first; with `q`, best matches first, of the newest 500 that contain all its words and some that resemble it; or ordered by `sort`. 50 a page, at most 200.
    */
   'issues.list': {
     path: {

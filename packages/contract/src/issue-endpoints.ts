@@ -35,7 +35,7 @@ export const issueEndpoints = {
     status: 200,
     tx: 'none',
     paged: true,
-    doc: 'Issues, newest first; with `q`, best matches first; or ordered by `sort`. 50 a page, at most 200.',
+    doc: 'Issues, newest first; with `q`, best matches first, of the newest 500 that contain all its words and some that resemble it; or ordered by `sort`. 50 a page, at most 200.',
   }),
   create: endpoint({
     id: 'issues.create',
