@@ -44,6 +44,8 @@ async function delegated() {
       .returning();
     return delegation!;
   };
+  /** A step that learns no answer. */
+  const attempt = async () => commentsToForward(database.db, await claim());
   /** What one step forwards. */
   const forward = async (): Promise<string | null> => {
     const delegation = await claim();
@@ -61,7 +63,7 @@ async function delegated() {
     );
     return words?.text ?? null;
   };
-  return { issue, say, claim, forward };
+  return { issue, say, claim, attempt, forward };
 }
 
 it('a comment is forwarded though its transaction began before one that was forwarded, and each only once', async () => {
@@ -75,6 +77,29 @@ it('a comment is forwarded though its transaction began before one that was forw
     expect(await forward()).toBe('third');
   });
   expect([await forward(), await forward()]).toEqual(['first', null]);
+});
+
+it('a message whose answer was lost is sent again as it was: what is written meanwhile, or was before, waits for the next', async () => {
+  const { say, attempt, forward } = await delegated();
+  let lost: Awaited<ReturnType<typeof attempt>> = null;
+  await transaction(database, async (slow) => {
+    await say(slow, 'slow');
+    await nextInstant();
+    await transaction(database, async (tx) => say(tx, 'first'));
+    lost = await attempt();
+  });
+  await transaction(database, async (tx) => say(tx, 'second'));
+  expect(await attempt()).toMatchObject({ text: 'first', message_id: lost!.message_id });
+  expect([await forward(), await forward(), await forward()]).toEqual(['first', 'slow\n\nsecond', null]);
+});
+
+it('a message whose comments were deleted before it was sent again gives way to the next', async () => {
+  const { say, attempt, forward } = await delegated();
+  await transaction(database, async (tx) => say(tx, 'first'));
+  const lost = await attempt();
+  await database.pool.query('delete from comments where id = $1', [lost!.message_id]);
+  await transaction(database, async (tx) => say(tx, 'second'));
+  expect(await forward()).toBe('second');
 });
 
 it('many comments of one moment are forwarded in several messages', async () => {

@@ -131,6 +131,8 @@ export const a2a_delegations = pgTable(
     forwarded_at: createdAt(),
     /** Ids of later comments that have been forwarded. */
     forwarded: uuid().array().notNull().default([]),
+    /** Ids of the comments in a message that is being sent: until it has been answered, it is sent again as it was. */
+    forwarding: uuid().array().notNull().default([]),
     failures: integer().notNull().default(0),
     failing_since: instant(),
     /** Why the last step failed; null if it did not. */

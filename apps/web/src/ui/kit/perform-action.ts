@@ -1,6 +1,6 @@
 /** A form, from its first byte to the page it leads to. The endpoint's own handler does the work. */
 import type { Database } from '@acp/db';
-import { type Logger, notFound, stated } from '@acp/kernel';
+import { type Logger, notFound } from '@acp/kernel';
 import { Call } from '../../http/call.ts';
 import { known, readQuery } from '../../http/input.ts';
 import type { MountedRow } from '../../http/mounted-row.ts';
@@ -9,10 +9,9 @@ import { requireRole } from '../../http/roles.ts';
 import { loadScope } from '../../http/scope.ts';
 import { resolveNames } from './choice-names.ts';
 import type { Endpoints } from './endpoints.ts';
-import { errorPage } from './error-page.ts';
 import { applied, ChangedMeanwhile, overtakenPage } from './changed-meanwhile.ts';
 import type { MarkdownRenderer } from './markdown-renderer.ts';
-import { failedPage, lonePage, userFacingError } from './refusal.ts';
+import { donePage, failedPage, lonePage, userFacingError } from './refusal.ts';
 import { SentForm } from './sent-form.ts';
 import type { ActionRow, UiContext } from './ui-routes.ts';
 
@@ -24,8 +23,6 @@ export interface PageDependencies {
   /** The API's endpoints, which carry out the actions. */
   endpoints: Endpoints;
 }
-
-const DONE = stated('It was done, but the page that follows could not be shown.');
 
 /** @param confirm resolves with the context of the caller at the end of the form */
 export async function performAction(
@@ -51,10 +48,7 @@ export async function performAction(
   } catch (error) {
     if (isDone) {
       deps.logger.error('the page after an action failed', { path: request.path, error });
-      response
-        .status(500)
-        .type('html')
-        .send(errorPage(user, { status: 500, message: DONE }, null));
+      response.status(500).type('html').send(donePage(user));
       return;
     }
     await sent.discard();

@@ -1,7 +1,7 @@
 /** What a page shows when something went wrong. */
 import type { UserActor } from '@acp/contract';
 import type { Database } from '@acp/db';
-import type { Logger } from '@acp/kernel';
+import { type Logger, stated } from '@acp/kernel';
 import type { Request, Response } from 'express';
 import { publicError, type Refusal, refusalOf } from '../../http/errors.ts';
 import { errorPage, isTyped, resendForm, type Unsent } from './error-page.ts';
@@ -35,6 +35,11 @@ export async function failedPage(
     return null;
   }
 }
+
+const DONE = stated('It was done, but the page that follows could not be shown.');
+
+/** In the place of the page that an action leads to: nothing invites to send it again. */
+export const donePage = (user: UserActor): Html => errorPage(user, { status: 500, message: DONE }, null);
 
 /** Only the error, and what was typed. */
 export async function lonePage(

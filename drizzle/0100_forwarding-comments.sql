@@ -1,0 +1,1 @@
+ALTER TABLE "a2a_delegations" ADD COLUMN "forwarding" uuid[] DEFAULT '{}' NOT NULL;
