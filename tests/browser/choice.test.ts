@@ -1,47 +1,30 @@
 /** Choosing one of a thousand agents, by typing its name. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import { waitFor } from '@acp/testkit';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
 import { addNames } from '../http/many-names.ts';
-import { startPages } from '../http/pages.ts';
-import {
-  complaintsOf,
-  excessWidth,
-  inBrowser,
-  launchBrowser,
-  seriousFaults,
-  smallTargets,
-  without,
-} from './chromium.ts';
+import { complaintsOf, excessWidth, inBrowser, seriousFaults, smallTargets, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`one of a thousand agents${without}`, () => {
-  let server: Server;
+  let shown: Shown;
   let database: Database;
-  let browser: Browser;
   let context: BrowserContext;
   let page: Page;
   let cast: Cast;
   let company: string;
   let issue: string;
-  let origin: string;
   const complaints: string[] = [];
 
-  const open = async (options: BrowserContextOptions): Promise<BrowserContext> => {
-    const opened = await browser.newContext({ baseURL: origin, ...options });
-    await opened.addCookies([{ name: 'service_session', value: sessionOf(cast.admin), url: origin }]);
-    return opened;
-  };
+  const open = async (options: BrowserContextOptions): Promise<BrowserContext> =>
+    shown.windowOf(cast.admin, options);
 
   beforeAll(async () => {
-    const pages = await startPages();
-    ({ database } = pages);
-    cast = await createCast(database);
+    shown = await showPages();
+    ({ database, cast } = shown);
     company = `/companies/${cast.company_id}`;
     await addNames(database, cast.company_id, { agents: 1000, projects: 200, goals: 300, labels: 500 });
     issue = await transaction(database, async (tx) => {
@@ -50,19 +33,12 @@ inBrowser(`one of a thousand agents${without}`, () => {
         made.push(await createIssue(tx, systemActor('tests'), cast.company_id, { title, status: 'backlog' }));
       return made[0]!.id;
     });
-    server = createServer(pages.app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
     context = await open({ viewport: { width: 1280, height: 800 } });
     page = await context.newPage();
     complaintsOf(page, complaints);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   const goTo = async (path: string): Promise<void> => {
     await page.goto(path);

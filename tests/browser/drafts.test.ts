@@ -1,27 +1,23 @@
 /** Text that was typed and not sent yet outlives whatever else is done on its page. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createApproval, createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { inBrowser, launchBrowser, without } from './chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
+import { inBrowser, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`unsent text${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let context: BrowserContext;
-  let origin: string;
   let cast: Cast;
   let newIssue: () => Promise<string>;
   let approval: string;
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
-    cast = await createCast(database);
+    shown = await showPages();
+    const { database } = shown;
+    ({ cast } = shown);
     const director = systemActor('tests');
     newIssue = async () =>
       transaction(database, async (tx) => {
@@ -31,21 +27,11 @@ inBrowser(`unsent text${without}`, () => {
     ({ id: approval } = await transaction(database, async (tx) =>
       createApproval(tx, director, cast.company_id, { type: 'plan', title: 'Paint the shop' }),
     ));
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    context = await browser.newContext({ baseURL: origin });
-    await signIn(sessionOf(cast.admin));
+    context = await shown.windowOf(cast.admin);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
-  const signIn = async (value: string): Promise<void> =>
-    context.addCookies([{ name: 'service_session', value, url: origin }]);
   const ready = async (page: Page): Promise<unknown> =>
     page.waitForSelector('[data-script=ready]', { state: 'attached' });
   const open = async (path: string): Promise<Page> => {
@@ -178,10 +164,10 @@ inBrowser(`unsent text${without}`, () => {
     await page.goto(paths[0]!);
     await ready(page);
     expect(await field.inputValue()).toBe('About the paper');
-    await signIn(sessionOf(cast.member));
+    await shown.signIn(context, cast.member);
     await reloads(page, async () => page.reload());
     expect(await field.inputValue()).toBe('');
-    await signIn(sessionOf(cast.admin));
+    await shown.signIn(context, cast.admin);
     await page.goto(paths[1]!);
     await ready(page);
     expect(await field.inputValue()).toBe('About the shop');

@@ -1,28 +1,23 @@
 /** Lists that are filtered while one types. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import type { Browser, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+import type { Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
+import { inBrowser, seriousFaults, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`what is typed into a search field${without}`, () => {
-  let server: Server;
+  let shown: Shown;
   let database: Database;
-  let browser: Browser;
   let page: Page;
   let cast: Cast;
   /** Errors of scripts on the page. */
   const thrown: string[] = [];
 
   beforeAll(async () => {
-    const pages = await startPages();
-    ({ database } = pages);
-    cast = await createCast(database);
+    shown = await showPages();
+    ({ database, cast } = shown);
     await transaction(database, async (tx) => {
       const director = systemActor('tests');
       for (const title of ['Bind the books', 'Order paper', 'Sweep the shop'])
@@ -32,20 +27,12 @@ inBrowser(`what is typed into a search field${without}`, () => {
       `insert into projects (company_id, name) select $1, 'Project ' || n from generate_series(1, 30) n`,
       [cast.company_id],
     );
-    server = createServer(pages.app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, baseURL: origin });
-    await context.addCookies([{ name: 'service_session', value: sessionOf(cast.admin), url: origin }]);
+    const context = await shown.windowOf(cast.admin, { viewport: { width: 1280, height: 800 } });
     page = await context.newPage();
     page.on('pageerror', ({ message }) => thrown.push(message));
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   const open = async (path: string): Promise<void> => {
     await page.goto(`/companies/${cast.company_id}${path}`);

@@ -1,13 +1,11 @@
 /** What open pages hear of a stream that is replaced, by whoever signs in next or after a gap; and what they do where no answer comes. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { waitFor } from '@acp/testkit';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { type Cast, createCast, type Person, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { inBrowser, launchBrowser, without } from './chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type Cast, type Person, sessionOf } from '../http/cast.ts';
+import { inBrowser, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 /** A stream that a browser has opened. */
 interface Opened {
@@ -17,26 +15,21 @@ interface Opened {
 }
 
 inBrowser(`an open page${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let context: BrowserContext;
   let cast: Cast;
-  let origin: string;
   /** Those that are open now. */
   const streams: Opened[] = [];
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
-    cast = await createCast(database);
-    server = createServer((request, response) => {
-      if (request.url?.startsWith('/api/live/events') !== true) return void app(request, response);
-      follow(request, response);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    context = await browser.newContext({ baseURL: origin });
-    await signIn(cast.admin);
+    shown = await showPages({
+      serve: (pages) => (request, response) => {
+        if (request.url?.startsWith('/api/live/events') !== true) return pages(request, response);
+        follow(request, response);
+      },
+    });
+    ({ cast } = shown);
+    context = await shown.windowOf(cast.admin);
   });
 
   afterEach(async () => {
@@ -45,14 +38,11 @@ inBrowser(`an open page${without}`, () => {
     await signIn(cast.admin);
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   /** In place of the service's stream, so that the test says what arrives. */
   const follow = (request: IncomingMessage, response: ServerResponse): void => {
-    const { searchParams } = new URL(request.url!, origin);
+    const { searchParams } = new URL(request.url!, shown.origin);
     const session = /service_session=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '';
     const opened = { after: Number(searchParams.get('after')), session, response };
     streams.push(opened);
@@ -62,8 +52,7 @@ inBrowser(`an open page${without}`, () => {
   const tell = (stream: Opened, seq: number, type = 'inbox_changed', data: object = {}): void => {
     stream.response.write(`id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify({ data })}\n\n`);
   };
-  const signIn = async (person: Person): Promise<void> =>
-    context.addCookies([{ name: 'service_session', value: sessionOf(person), url: origin }]);
+  const signIn = async (person: Person): Promise<void> => shown.signIn(context, person);
   /** @returns the id of what it has made */
   const post = async (path: string, data: object): Promise<string> => {
     const response = await context.request.post(path, { data });

@@ -1,17 +1,14 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { schema } from '@acp/db';
 import type { Database } from '@acp/db';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { eq, sql } from 'drizzle-orm';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
-import { createCast } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
 import { createStage, pathOn, type Stage } from '../http/stage.ts';
-import { complaintsOf, excessWidth, inBrowser, launchBrowser, without } from './chromium.ts';
+import { complaintsOf, excessWidth, inBrowser, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 // Each would set `pwned`, prompt the user, load from elsewhere, or change the look of the page.
 const corpus = [
@@ -95,8 +92,7 @@ const beside =
   };
 
 inBrowser(`pages full of hostile text${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let page: Page;
   let stage: Stage;
   let poisoned = 0;
@@ -105,8 +101,8 @@ inBrowser(`pages full of hostile text${without}`, () => {
   const dialogs: string[] = [];
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
-    const cast = await createCast(database);
+    shown = await showPages({ serve: beside });
+    const { database, cast, origin } = shown;
     stage = { ...(await createStage(database, cast)), part: 'runs' };
     const kinds = ['status', 'prompt', 'output', 'action', 'tool', 'log', 'error'];
     const run_id = stage.runId!;
@@ -118,13 +114,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
       .insert(schema.run_events)
       .values(kinds.map((kind, seq) => ({ run_id, ...run, seq: seq + 1, kind, payload: told })));
     poisoned = await poison(database);
-    server = createServer(beside(app)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    const context = await browser.newContext({ viewport: { width: 390, height: 800 }, baseURL: origin });
-    const [name, value] = cast.instance_admin.headers.Cookie!.split('=');
-    await context.addCookies([{ name: name!, value: value!, url: origin }]);
+    const context = await shown.windowOf(cast.instance_admin, { viewport: { width: 390, height: 800 } });
     page = await context.newPage();
     complaints = complaintsOf(page);
     page.on('request', (request) => {
@@ -136,11 +126,7 @@ inBrowser(`pages full of hostile text${without}`, () => {
     });
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.closeAllConnections();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   const paths = uiPages.filter((route) => route.kind === 'page').map((route) => [route.path, route] as const);
 

@@ -1,27 +1,24 @@
 /** What one needs is in sight: bars at the edge of the window, what has the focus, long titles, and that a form is on its way. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
-import type { Browser, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+import type { Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
+import { excessWidth, inBrowser, seriousFaults, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 const LONG = `${'Measure where people leave, and ask five of them why. '.repeat(8)}${'x'.repeat(120)}`;
 
 inBrowser(`in sight${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let page: Page;
   let cast: Cast;
   let issue: string;
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
-    cast = await createCast(database);
+    shown = await showPages();
+    const { database, origin } = shown;
+    ({ cast } = shown);
     await transaction(database, async (tx) => {
       const director = systemActor('tests');
       for (let index = 0; index < 40; index++) {
@@ -29,13 +26,7 @@ inBrowser(`in sight${without}`, () => {
         ({ id: issue } = await createIssue(tx, director, cast.company_id, { title, status: 'todo' }));
       }
     });
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, baseURL: origin });
-    const value = sessionOf(cast.admin);
-    await context.addCookies([{ name: 'service_session', value, url: origin }]);
+    const context = await shown.windowOf(cast.admin, { viewport: { width: 1280, height: 800 } });
     for (let index = 0; index < 12; index++) {
       const form = { body_markdown: `Said for the ${index}th time.\n\n- at\n- some\n- length` };
       await context.request.post(`/issues/${issue}/comments`, { form, headers: { origin } });
@@ -43,10 +34,7 @@ inBrowser(`in sight${without}`, () => {
     page = await context.newPage();
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   const open = async (path: string): Promise<void> => {
     await page.goto(path);

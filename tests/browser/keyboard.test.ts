@@ -2,29 +2,26 @@
  * Keyboard use: search, lists, the composer.
  * @in-order one person goes from page to page
  */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createAgent, createApproval, createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import { waitFor } from '@acp/testkit';
-import type { Browser, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { excessWidth, inBrowser, launchBrowser, seriousFaults, without } from './chromium.ts';
+import type { Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
+import { excessWidth, inBrowser, seriousFaults, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`the keyboard alone${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let page: Page;
   let cast: Cast;
   let issues: string;
   let grace: string;
 
   beforeAll(async () => {
-    const { app, database } = await startPages();
-    cast = await createCast(database);
+    shown = await showPages();
+    const { database } = shown;
+    ({ cast } = shown);
     issues = `/companies/${cast.company_id}/issues`;
     await transaction(database, async (tx) => {
       const director = systemActor('tests');
@@ -34,20 +31,11 @@ inBrowser(`the keyboard alone${without}`, () => {
       for (const title of ['Bind the books', 'Order paper', 'Sweep the shop'])
         await createIssue(tx, director, cast.company_id, { title, status: 'backlog', priority: 'low' });
     });
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, baseURL: origin });
-    const value = sessionOf(cast.admin);
-    await context.addCookies([{ name: 'service_session', value, url: origin }]);
+    const context = await shown.windowOf(cast.admin, { viewport: { width: 1280, height: 800 } });
     page = await context.newPage();
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   const ready = async (): Promise<unknown> =>
     page.waitForSelector('[data-script=ready]', { state: 'attached' });

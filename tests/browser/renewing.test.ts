@@ -1,19 +1,15 @@
 /** How a part of a page asks for what no event tells, and what becomes of what was chosen in it. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { waitFor } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { type Cast, createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { inBrowser, launchBrowser, without } from './chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { Cast } from '../http/cast.ts';
+import { inBrowser, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`a part that renews itself${without}`, () => {
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let context: BrowserContext;
   let database: Database;
   let cast: Cast;
@@ -21,15 +17,9 @@ inBrowser(`a part that renews itself${without}`, () => {
   let topic: string;
 
   beforeAll(async () => {
-    const { app, ...pages } = await startPages();
-    ({ database } = pages);
-    cast = await createCast(database);
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    context = await browser.newContext({ baseURL: origin });
-    await context.addCookies([{ name: 'service_session', value: sessionOf(cast.admin), url: origin }]);
+    shown = await showPages();
+    ({ database, cast } = shown);
+    context = await shown.windowOf(cast.admin);
     const plugin = { name: 'Greet', slug: 'greet', binary_path: '/opt/plugins/greet' };
     const id = await post(`/api/companies/${cast.company_id}/plugins`, plugin);
     await database.db.update(schema.plugins).set({ state: 'running' }).where(eq(schema.plugins.id, id));
@@ -37,10 +27,7 @@ inBrowser(`a part that renews itself${without}`, () => {
     topic = `plugin:${id}`;
   });
 
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  afterAll(() => shown?.close());
 
   /** @returns the id of what it has made */
   const post = async (path: string, data: object = {}): Promise<string> => {

@@ -1,40 +1,32 @@
 /** Files that are attached to an issue in the browser: while one writes, with a comment, and by its list of files. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import { waitFor } from '@acp/testkit';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { createCast, sessionOf } from '../http/cast.ts';
-import { startPages } from '../http/pages.ts';
-import { inBrowser, launchBrowser, without } from './chromium.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { inBrowser, without } from './chromium.ts';
+import { showPages, type Shown } from './shown.ts';
 
 inBrowser(`files of an issue${without}`, () => {
   let home: string;
-  let server: Server;
-  let browser: Browser;
+  let shown: Shown;
   let context: BrowserContext;
   let open: () => Promise<Page>;
 
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'uploads-'));
-    const { app, database } = await startPages({
-      SERVICE_HOME: home,
-      SERVICE_MAX_UPLOAD_SIZE: '2MB',
-      SERVICE_ATTACHMENT_MAX_FILES_PER_REQUEST: '3',
+    shown = await showPages({
+      env: {
+        SERVICE_HOME: home,
+        SERVICE_MAX_UPLOAD_SIZE: '2MB',
+        SERVICE_ATTACHMENT_MAX_FILES_PER_REQUEST: '3',
+      },
     });
-    const cast = await createCast(database);
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await launchBrowser();
-    context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 900 } });
-    await context.addCookies([{ name: 'service_session', value: sessionOf(cast.admin), url: origin }]);
+    const { database, cast } = shown;
+    context = await shown.windowOf(cast.admin, { viewport: { width: 1280, height: 900 } });
     open = async () => {
       const { id } = await transaction(database, async (tx) =>
         createIssue(tx, systemActor('tests'), cast.company_id, { title: 'Order paper' }),
@@ -47,8 +39,7 @@ inBrowser(`files of an issue${without}`, () => {
   });
 
   afterAll(async () => {
-    await browser?.close();
-    server?.close();
+    await shown?.close();
     await rm(home, { recursive: true, force: true });
   });
 
