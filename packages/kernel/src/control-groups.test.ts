@@ -71,6 +71,19 @@ describe('control groups', () => {
     expect([left!, fresh!].map((each) => existsSync(each))).toEqual([false, true]);
   });
 
+  it('are found though the name of the own one has colons, as those of some container engines', async () => {
+    const { proc, mount } = machine('engine', '/kubepods-pod1.slice:cri-containerd:4f2e');
+    const parent = { version: 2, folder: path.join(mount, 'kubepods-pod1.slice:cri-containerd:4f2e') };
+    expect(await findControlGroups(auto, proc)).toEqual({ memory: parent, pids: parent, cpu: parent });
+  });
+
+  it('are found beside the trial of a process that was killed during it and had the same id', async () => {
+    const { proc, mount } = machine('killed', '/acp');
+    for (const controller of ['memory', 'pids', 'cpu'])
+      mkdirSync(path.join(mount, `acp/service-program-trial-${process.pid}-${controller}`));
+    expect(Object.keys(await findControlGroups(auto, proc))).toEqual(['memory', 'pids', 'cpu']);
+  });
+
   it('of a process that may make none, or sees none, are none', async () => {
     const { proc, mount } = machine('closed', '/user.slice/session.scope');
     rmSync(path.join(mount, 'user.slice/session.scope'), { recursive: true });

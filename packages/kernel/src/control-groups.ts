@@ -100,7 +100,11 @@ async function ownGroups(proc: string): Promise<OwnGroup[]> {
   const [mounts, membership] = await Promise.all(
     ['mountinfo', 'cgroup'].map(async (name) => readFile(path.join(proc, name), 'utf8').catch(() => '')),
   );
-  const paths = membership!.split('\n').map((line) => line.split(':'));
+  const paths = membership!.split('\n').map((line) => {
+    // The path may have colons of its own.
+    const [id, list, ...own] = line.split(':');
+    return [id, list, own.join(':')] as const;
+  });
   const groups: OwnGroup[] = [];
   for (const line of mounts!.split('\n')) {
     const [, , , root = '', point = '', ...rest] = line.split(' ');
@@ -143,7 +147,8 @@ async function bounds(version: 1 | 2, folder: string, controller: Controller): P
       const file = path.join(folder, 'cgroup.subtree_control');
       if (!(await words(file)).includes(controller)) await writeFile(file, `+${controller}`);
     }
-    await mkdir(trial);
+    // A killed process of the same id may have left it.
+    await mkdir(trial, { recursive: true });
     return true;
   } catch {
     return false;
