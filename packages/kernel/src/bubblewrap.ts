@@ -1,6 +1,6 @@
 /** Bubblewrap, the sandbox for programs on this machine: where it is, and whether it works here. */
 import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { release } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,7 +34,8 @@ export function findProgram(name: string, search = pickEnvironment(['PATH']).PAT
   return places.find((place) => {
     try {
       accessSync(place, constants.X_OK);
-      return true;
+      // Folders are "executable" too.
+      return statSync(place).isFile();
     } catch {
       return false;
     }
