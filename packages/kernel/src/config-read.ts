@@ -241,7 +241,7 @@ function readHost(text: string): string {
   return text.toLowerCase();
 }
 
-// The driver decodes the password; "%zz" would fail there, far from the variable's name.
+// The driver decodes names and password; "%zz" and "%e2" would fail there, far from the variable's name.
 function readPostgresUrl(text: string): string {
   // The driver would treat it as a host name, or mistake a standby for the primary.
   if (
@@ -251,16 +251,25 @@ function readPostgresUrl(text: string): string {
   )
     fail('with one host, an address that follows the primary');
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) fail();
-  const { username, password } = new URL(text);
-  if (/%(?![0-9a-f]{2})/i.test(username + password)) fail('% in a name or password is written %25');
+  const { username, password, pathname } = new URL(text);
+  assertDecodable(username + password + pathname);
   return text;
+}
+
+function assertDecodable(text: string): void {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    fail('% in a name or password is written %25');
+  }
 }
 
 function readHttpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : fail();
   if (url.protocol !== 'http:' && url.protocol !== 'https:') fail();
   if (url.username || url.password) fail('without credentials');
-  if (url.search || url.hash) fail('without a query or fragment');
+  // An empty one as well: paths are appended.
+  if (/[?#]/.test(url.href)) fail('without a query or fragment');
   return url.href.replace(/\/+$/, '');
 }
 
@@ -268,7 +277,7 @@ function readHttpUrl(text: string): string {
 function readSmtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : fail();
   if (!/^smtps?:$/.test(url.protocol) || url.hostname === '') fail();
-  if (/%(?![0-9a-f]{2})/i.test(url.username + url.password)) fail('% in a name or password is written %25');
+  assertDecodable(url.username + url.password);
   return text;
 }
 

@@ -351,6 +351,27 @@ describe('mail and channels', () => {
   });
 });
 
+describe('a URL', () => {
+  it('whose name or password the driver could not decode is refused under its own name', () => {
+    for (const part of ['p%e2ss', 'p%zzss', 'p%']) {
+      expect(() => loadConfig({ DATABASE_URL: `postgres://u:${part}@db.example/acp` })).toThrow(
+        'DATABASE_URL: must be a postgres:// URL: % in a name or password is written %25',
+      );
+      expect(() => loadConfig({ SERVICE_SMTP_URL: `smtp://u:${part}@mail.example` })).toThrow('%25');
+    }
+    expect(() => loadConfig({ DATABASE_URL: 'postgres://u:p@db.example/a%e2b' })).toThrow('DATABASE_URL');
+    const encoded = 'postgres://u:p%C3%A9%25@db.example/acp';
+    expect(loadConfig({ DATABASE_URL: encoded }).database_url).toBe(encoded);
+  });
+
+  it.each(['http://control.example/?', 'http://control.example/#', 'http://control.example/a?b'])(
+    'to which paths are appended has no query, not even an empty one: %s',
+    (url) => {
+      expect(() => loadConfig({ SERVICE_PUBLIC_URL: url })).toThrow('without a query or fragment');
+    },
+  );
+});
+
 describe('a bucket', () => {
   it.each(['SERVICE_STORAGE', 'SERVICE_BACKUP_STORE'])('that %s asks for is named', (variable) => {
     expect(() => loadConfig({ [variable]: 's3' })).toThrow(
