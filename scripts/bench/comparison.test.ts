@@ -53,6 +53,21 @@ describe('two checkouts in rounds', () => {
     expect(verdict([11, 11, 11.1], [10, 10, 10], '')).toBe('more');
   });
 
+  it('a further round never makes the interval claim more than Student’s table allows', () => {
+    const spread = (count: number) => {
+      const alternating = Array.from({ length: count }, (_, n) => (n % 2 === 0 ? 9 : 11));
+      const [one] = compareRounds(rounds(alternating), rounds(alternating.map(() => 10)));
+      const logs = alternating.map((value) => Math.log(value / 10));
+      const mean = logs.reduce((sum, each) => sum + each) / count;
+      const deviation = Math.sqrt(logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (count - 1));
+      return (Math.log(one!.ratio!.high) - mean) / (deviation / Math.sqrt(count));
+    };
+    expect(spread(14)).toBeCloseTo(2.16);
+    // 2.145 at 14 degrees of freedom, 2.042 at 30.
+    expect(spread(15)).toBeGreaterThanOrEqual(2.14);
+    expect(spread(31)).toBeGreaterThanOrEqual(2.04);
+  });
+
   it('the bounds hold the ratio; what one of them has not is left out', () => {
     const both = compareRounds(
       [...rounds([9, 9.2, 9.1])],

@@ -24,9 +24,8 @@ export interface Comparison {
 
 /** Smaller differences are imperceptible, however significant. */
 const NOTHING = 0.02;
-/** Two-sided 95 % quantiles of Student's t-distribution by degrees of freedom, from 1; beyond them the last. */
+/** Two-sided 95 % quantiles of Student's t-distribution by degrees of freedom, from 1; beyond them the last, which is somewhat too large. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16];
-const STUDENT_BEYOND = 2.0;
 
 // The format printed by `Report`: two spaces, the name, at least one space, the value with its unit, two spaces, the verdict.
 const FIGURE = /^ {2}(\S.*?) +(-?\d+(?:\.\d+)?) (\S+(?: \S+)?) {2}(?:aim (≥|≤).*)?$/;
@@ -65,7 +64,7 @@ export function compareRounds(here: readonly Measured[], there: readonly Measure
 function ratioOf(logs: readonly number[]): { middle: number; low: number; high: number } {
   const mean = logs.reduce((sum, each) => sum + each, 0) / logs.length;
   const variance = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (logs.length - 1);
-  const reach = (STUDENT[logs.length - 2] ?? STUDENT_BEYOND) * Math.sqrt(variance / logs.length);
+  const reach = (STUDENT[logs.length - 2] ?? STUDENT.at(-1)!) * Math.sqrt(variance / logs.length);
   return { middle: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
 }
 
