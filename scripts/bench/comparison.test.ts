@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it, jest } from '@jest/globals';
 import { compareRounds, readFigures } from './comparison.ts';
+import { Report } from './report.ts';
 
 /** A line as printed in a report. */
 const line = (name: string, value: string, aim = ''): string =>
@@ -29,6 +31,21 @@ describe('figures that a run has printed', () => {
       ['requests', { value: 6888, unit: 'requests/s', better: 'more' }],
     ]);
   });
+});
+
+it('a figure without a unit, such as a number of statements, is read as well', () => {
+  const printed: unknown[] = [];
+  const said = jest.spyOn(console, 'log').mockImplementation((text) => void printed.push(text));
+  const report = new Report();
+  report.add({ name: 'statements: a list', value: 12, unit: '', aim: { at_most: 3 }, conditions: 'a' });
+  report.add({ name: 'statements: p99 of 500 readers', value: 1.5, unit: '', conditions: 'b' });
+  report.add({ name: 'frames of 500 readers', value: 7, unit: 'ms', conditions: 'c' });
+  said.mockRestore();
+  expect([...readFigures(stripVTControlCharacters(printed.join('\n')))]).toEqual([
+    ['statements: a list', { value: 12, unit: '', better: 'less' }],
+    ['statements: p99 of 500 readers', { value: 1.5, unit: '', better: undefined }],
+    ['frames of 500 readers', { value: 7, unit: 'ms', better: undefined }],
+  ]);
 });
 
 describe('two checkouts in rounds', () => {

@@ -27,15 +27,15 @@ const NOTHING = 0.02;
 /** Two-sided 95 % quantiles of Student's t-distribution by degrees of freedom, from 1; beyond them the last, which is somewhat too large. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16];
 
-// The format printed by `Report`: two spaces, the name, at least one space, the value with its unit, two spaces, the verdict.
-const FIGURE = /^ {2}(\S.*?) +(-?\d+(?:\.\d+)?) (\S+(?: \S+)?) {2}(?:aim (≥|≤).*)?$/;
+// The format printed by `Report`: two spaces, the name, at least one space, the value with its unit if it has one, two spaces, the verdict.
+const FIGURE = /^ {2}(\S.*?) +(-?\d+(?:\.\d+)?)(?: (\S+(?: \S+)?))? {2}(?:aim (≥|≤).*)?$/;
 
 /** Parses the output of a run; lines that are not figures are skipped. */
 export function readFigures(output: string): Measured {
   const figures = new Map<string, Figure>();
   for (const text of output.split('\n')) {
-    const [, name, value, unit, aim] = FIGURE.exec(text) ?? [];
-    if (name === undefined || unit === undefined) continue;
+    const [, name, value, unit = '', aim] = FIGURE.exec(text) ?? [];
+    if (name === undefined) continue;
     const better = aim === '≥' ? 'more' : aim === '≤' ? 'less' : undefined;
     figures.set(name, { value: Number(value), unit, better });
   }

@@ -52,7 +52,7 @@ function verdict(figure: Figure): string {
 function shown(value: number, unit: string): string {
   if (unit === '%') return `${Math.round(value)} %`;
   const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  return `${value.toFixed(digits)} ${unit}`;
+  return `${value.toFixed(digits)} ${unit}`.trimEnd();
 }
 
 /** Options given on the command line. */
