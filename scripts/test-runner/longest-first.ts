@@ -43,7 +43,7 @@ export function longestFirst<T extends TestFile>(tests: readonly T[], durations:
   return tests.toSorted((one, other) => seconds(other) - seconds(one));
 }
 
-/** Takes jest's JSON results of a whole run. @returns the number of files that are worth recording */
+/** Takes jest's JSON results. @returns the number of files that are worth recording */
 export function recordDurations(resultFile: string): number {
   const { testResults }: { testResults: { name: string; startTime: number; endTime: number }[] } = JSON.parse(
     readFileSync(resultFile, 'utf8'),
@@ -61,7 +61,7 @@ export function recordDurations(resultFile: string): number {
 
 const readDurations = (): Durations => JSON.parse(readFileSync(RECORD, 'utf8'));
 
-/** A whole run leaves drills out: what is known of them stays. */
+/** What is known of files that did not run stays: a whole run leaves drills out. */
 export function durationsAfter(
   ran: Durations,
   before: Durations,
