@@ -267,13 +267,13 @@ inBrowser(`in sight${without}`, () => {
 
   it('on paper what was said, and nothing that can be pressed or lies above a text', async () => {
     await open(`/issues/${issue}`);
-    const shown = async (): Promise<string[]> =>
+    const visible = async (): Promise<string[]> =>
       page.evaluate<string[]>(
         `['.top', '.side', '.comment-form', 'main button', '.comment'].filter((each) => [...document.querySelectorAll(each)].some((part) => part.checkVisibility()))`,
       );
-    expect(await shown()).toEqual(['.top', '.side', '.comment-form', 'main button', '.comment']);
+    expect(await visible()).toEqual(['.top', '.side', '.comment-form', 'main button', '.comment']);
     await page.emulateMedia({ media: 'print' });
-    expect(await shown()).toEqual(['.comment']);
+    expect(await visible()).toEqual(['.comment']);
     const fixed = await page.evaluate<string[]>(
       `[...document.querySelectorAll('main *')].filter((each) => each.checkVisibility() && /sticky|fixed/.test(getComputedStyle(each).position)).map((each) => each.outerHTML.slice(0, 100))`,
     );

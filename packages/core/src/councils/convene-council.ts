@@ -153,7 +153,10 @@ function tooFew(members: readonly Member[], leftOut: ReadonlyMap<string, string 
       const why = leftOut.get(id)!;
       return said`${name}: ${typeof why === 'string' ? saidText(why) : why}`;
     });
-  const all = reasons.reduce((before, reason) => said`${before}; ${reason}`, said``);
+  const all = reasons.reduce<Said | string>(
+    (before, reason) => (before === '' ? reason : said`${before}; ${reason}`),
+    '',
+  );
   return said`a council needs two agents: ${all}`;
 }
 
