@@ -1,7 +1,7 @@
 /** Notifications of a peer that a delegated task has changed. A notification only proves its token, so the task is queried. */
 import { schema, type Tx } from '@acp/db';
 import { constantTimeEqual, isUuid, newToken, notFound, unauthenticated, type Vault } from '@acp/kernel';
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { type SignedRequest, verifySignature } from '../routines/index.ts';
 import type { DelegationRow } from './claim-delegations.ts';
@@ -43,8 +43,9 @@ export interface Notification extends SignedRequest {
 
 /**
  * Has the task queried immediately, or as soon as the current step is over. A replayed notification causes one more query and
- * nothing else; many in a row cause one query every five seconds.
- * @throws notFound if the task is not followed (any more), unauthenticated
+ * nothing else; many in a row cause one query every five seconds. One that arrives after the task's end was learnt otherwise has
+ * said nothing new: refused, the peer would repeat it for a day.
+ * @throws notFound if no notifications of such a task are expected, unauthenticated
  */
 export async function takeNotification(
   tx: Tx,
@@ -60,7 +61,7 @@ export async function takeNotification(
     })
     .from(a2a_delegations)
     .innerJoin(companies, ofLiveCompany(a2a_delegations.company_id))
-    .where(and(eq(a2a_delegations.issue_id, issue_id), isNotNull(a2a_delegations.next_attempt_at)));
+    .where(eq(a2a_delegations.issue_id, issue_id));
   if (row === undefined || row.sealed === null) throw notFound();
   const known = vault.unseal(row.sealed, place(issue_id));
   if (token === undefined || !constantTimeEqual(token, known))
