@@ -45,6 +45,7 @@ export const Workspace = Type.Object({
   /** The end of the latest output of the project's check command. */
   check_output: Nullable(Type.String()),
   checked_at: Nullable(Timestamp),
+  /** On disk, after the last run. Of a folder with too many files to be measured in time: what it has at least. */
   size_bytes: Type.Integer(),
   last_run_id: Nullable(Uuid),
   last_used_at: Nullable(Timestamp),

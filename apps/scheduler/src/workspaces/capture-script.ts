@@ -162,7 +162,12 @@ look_without() {
 
 export GIT_ALTERNATE_OBJECT_DIRECTORIES="$OBJECTS"
 own=no
-size=$(timeout 20 du -sk . 2> /dev/null | cut -f 1)
+# Kilobytes, a file with several names once; with a mark if there was no time for all of them.
+size=$(
+  { timeout "$SIZE_SEC" find . -printf '%k %n %i\\n' 2> /dev/null; [ $? != 124 ] || echo unfinished; } | awk '
+    $1 == "unfinished" { mark = "+"; next }
+    $2 == 1 || !($3 in seen) { sum += $1; if ($2 > 1) seen[$3] }
+    END { printf "%.0f%s\\n", sum, mark }')
 [ "\${PART:-}" != own ] || { look_with; exit 0; }
 if [ "$KIND" = repository ] && [ -d .git ] && [ ! -L .git ]; then
   PART=own timeout -k 1 "$OWN_SEC" /bin/sh -c 'eval "$SERVICE_SCRIPT"'

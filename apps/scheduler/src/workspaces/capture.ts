@@ -33,6 +33,8 @@ export interface Captured {
   /** The files as they are. */
   work: string | null;
   size_bytes: number;
+  /** There was no time to count all of it: it has at least that size. */
+  is_larger: boolean;
   /** Paths that were left out: the first ones, and the total count. */
   too_large: string[];
   too_large_count: number;
@@ -46,6 +48,8 @@ export interface Captured {
 const TIME_SEC = 180;
 /** The share of it allowed for the agent's own repository. */
 const OWN_SEC = 110;
+/** The share for measuring the folder. */
+const SIZE_SEC = 20;
 const HASH = /^[0-9a-f]{40}$/;
 /** Larger files are not committed, in bytes. */
 const LARGEST = 50 * 1024 ** 2;
@@ -53,12 +57,19 @@ const MOST_LARGE = 1000;
 const MOST_NESTED = 50;
 const LOCAL_MS = 120_000;
 
+interface CaptureBy {
+  run_id: string;
+  as_host: boolean;
+  signal: AbortSignal;
+  size_sec?: number;
+}
+
 /** @param as_host the agent's program ran without a sandbox. Throws GitError, and the signal's reason. */
 export async function capture(
   config: CaptureConfig,
   place: WorkspaceFolder & { identity: string },
   what: Capture,
-  { run_id, as_host, signal }: { run_id: string; as_host: boolean; signal: AbortSignal },
+  { run_id, as_host, signal, size_sec = SIZE_SEC }: CaptureBy,
 ): Promise<Captured> {
   const out = join(place.folder, `out-${newId()}`);
   await mkdir(out, { mode: 0o700 });
@@ -68,7 +79,11 @@ export async function capture(
         command: [],
         home: out,
         cwd: place.tree,
-        env: { ...environment(config, out, place, what), SERVICE_RUN_ID: run_id },
+        env: {
+          ...environment(config, out, place, what),
+          SIZE_SEC: String(size_sec),
+          SERVICE_RUN_ID: run_id,
+        },
         timeout_sec: TIME_SEC,
         session: null,
         container: null,
@@ -184,11 +199,12 @@ async function takeOver(
     commit === null ? [] : [`update refs/service/${workspace_id}/${name} ${commit}\n`],
   );
   await git({ ...local, args: ['update-ref', '--stdin'], stdin: refs.join('') });
-  const size = Number(report.get('size'));
+  const [, kilobytes = 0, mark] = /^(\d{1,12})(\+?)$/.exec(report.get('size') ?? '') ?? [];
   return {
     head,
     work,
-    size_bytes: Number.isFinite(size) ? size * 1024 : 0,
+    size_bytes: Number(kilobytes) * 1024,
+    is_larger: mark !== '',
     too_large: await pathsIn(join(out, 'large')),
     too_large_count: Number(report.get('large') ?? 0) || 0,
     nested: await pathsIn(join(out, 'nested')),

@@ -64,7 +64,11 @@ interface Looked extends Captured {
   changed: Record<string, string | null>;
 }
 
-async function look(place: WorkspaceFolder, settings: Record<string, string> = {}): Promise<Looked> {
+async function look(
+  place: WorkspaceFolder,
+  settings: Record<string, string> = {},
+  size_sec?: number,
+): Promise<Looked> {
   const held = await HeldFolder.open(place.tree);
   await held.close();
   const captured = await capture(
@@ -80,7 +84,7 @@ async function look(place: WorkspaceFolder, settings: Record<string, string> = {
       message: 'T-1: what it left',
       author: identity,
     },
-    { run_id: newId(), as_host: false, signal },
+    { run_id: newId(), as_host: false, signal, size_sec },
   );
   const { files } = await changesBetween(cache, base, captured.work!, signal);
   return { ...captured, changed: Object.fromEntries(files.map((file) => [file.path, file.patch])) };
@@ -341,6 +345,20 @@ withBubblewrap('a folder with more than a commit takes', () => {
     expect(seen).toMatchObject({ own_repository: 'too large', too_large: ['big'] });
     expect(Object.keys(seen.changed)).toEqual(['x.txt']);
     expect(await log(seen.head)).toEqual(['T-1: what it left', 'Beginning']);
+  });
+});
+
+withBubblewrap('the size of a folder', () => {
+  it('is that of its files on the disk, those with several names once; of too many files it is said that there are more', async () => {
+    const place = await leave(
+      'head -c 3M /dev/urandom > one; ln one again; truncate -s 1G holes; seq 3000 | xargs touch',
+    );
+    const [whole, part] = [await look(place), await look(place, {}, 0.000_001)];
+    expect(whole.is_larger).toBe(false);
+    expect(whole.size_bytes).toBeGreaterThan(3 * 2 ** 20);
+    expect(whole.size_bytes).toBeLessThan(6 * 2 ** 20);
+    expect(part.is_larger).toBe(true);
+    expect(part.size_bytes).toBeLessThan(whole.size_bytes);
   });
 });
 

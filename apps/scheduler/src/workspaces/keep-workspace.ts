@@ -146,7 +146,10 @@ async function captureAndStore(keeping: Keeping): Promise<void> {
     ...changes,
     head_commit: captured.head,
     work_commit: captured.work,
-    size_bytes: captured.size_bytes,
+    // What could not be counted to its end is likely what it was before.
+    size_bytes: captured.is_larger
+      ? Math.max(captured.size_bytes, workspace.size_bytes)
+      : captured.size_bytes,
     place: await sources.place(),
     check,
   };
@@ -168,6 +171,10 @@ async function captureAndStore(keeping: Keeping): Promise<void> {
 
 /** Says in the transcript what the captured state lacks. */
 function reportLeftOut(transcript: Transcript, captured: Captured, kind: 'repository' | 'folder'): void {
+  if (captured.is_larger)
+    transcript.add('log', {
+      message: `the folder has too many files to be measured in time: it has at least ${captured.size_bytes} bytes`,
+    });
   const too_large = captured.too_large.slice(0, SHOWN);
   for (const path of too_large) transcript.add('log', { message: `${path} is too large to be kept` });
   if (captured.too_large_count > too_large.length)
