@@ -122,9 +122,7 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
   say();
   const company = await createDemoCompany(client);
   const narrator = new Narrator(company.agents, say);
-  const following = (async () => {
-    for await (const event of client.events(company.id, over)) narrator.tell(event);
-  })();
+  void narrator.follow(client.events(company.id, over));
   await createDemoIssues(client, company);
   await conveneDemoCouncil(client, company);
   const done = await untilDone(
@@ -153,10 +151,6 @@ async function play(stage: Stage, config: Config, exit: boolean, over: AbortSign
   if (exit) return chat.answer === null || index.statements.length === 0 ? 1 : 0;
   say();
   say(`All done, and still up: ${signIn}\nCtrl-C ends it and leaves nothing behind.`);
-  // Whoever signs out everywhere else, or changes the password, ends this session: only the narration.
-  await following.catch((error: unknown) =>
-    complain(`What happens is no longer told here: ${String(error)}`),
-  );
   if (!over.aborted) await once(over, 'abort');
   return 0;
 }

@@ -80,7 +80,16 @@ export class Narrator {
     this.#print = print;
   }
 
-  tell({ type, data }: LiveEvent): void {
+  /** Until they end. Whoever signs out everywhere else, or changes the password, ends them: only the narration. Never rejects. */
+  async follow(events: AsyncIterable<LiveEvent>): Promise<void> {
+    try {
+      for await (const event of events) this.#tell(event);
+    } catch (error) {
+      this.#print(styleText('red', `What happens is no longer told here: ${String(error)}`));
+    }
+  }
+
+  #tell({ type, data }: LiveEvent): void {
     if (type === 'heartbeat_started') this.#started(data as unknown as LiveRun);
     else if (type === 'heartbeat_completed') this.#completed(data as unknown as LiveRun);
     else if (type === 'issue_created' || type === 'issue_updated') this.#issue(data as unknown as LiveIssue);
