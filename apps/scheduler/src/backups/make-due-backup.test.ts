@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dueBackup, listBackups, putSetting, requestBackup } from '@acp/core';
+import { dueBackup, listBackups, putSetting, recentNotifications, requestBackup } from '@acp/core';
 import { transaction } from '@acp/db';
 import { loadConfig, newId, Vault } from '@acp/kernel';
 import { LocalStorage } from '@acp/storage';
@@ -75,17 +75,35 @@ describe('a due backup', () => {
         [minutes, silent_sec],
       );
     };
-    for (const [minutes, silent_sec] of [
-      [50, 180],
-      [61, 60],
+    for (const [minutes, silent_sec, status] of [
+      [50, 180, 'failed'],
+      [61, 60, 'running'],
     ] as const) {
       await killed(minutes, silent_sec);
       await makeDueBackup(scheduler(), never);
-      expect(await made()).toEqual(['running']);
+      expect(await made()).toEqual([status]);
     }
     await killed(61, 180);
     await makeDueBackup(scheduler(), never);
     expect(await made()).toEqual(['succeeded', 'failed']);
+  });
+
+  it('that an operator made, whose process was killed, is told of as failed, though no other is due', async () => {
+    const { database } = kit;
+    await database.pool.query('delete from backups');
+    await putSetting(database.db, 'backup_schedule', 'off');
+    await database.pool
+      .query(`insert into backups (status, trigger, phase, claimed_by, started_at, updated_at)
+      values ('running', 'operator', 'storage', 'ctl', now(), now() - interval '3 minutes')`);
+    await Promise.all([1, 2, 3].map(async () => makeDueBackup(scheduler(), never)));
+    const [backup] = await listBackups(database.db);
+    expect(backup).toMatchObject({
+      status: 'failed',
+      phase: null,
+      error: 'the process that made it has ended',
+    });
+    const told = await recentNotifications(database.db, 60);
+    expect(told.filter(({ entity_id }) => entity_id === backup!.id)).toHaveLength(1);
   });
 
   it('is made when someone requests it, whatever the schedule; by one scheduler, after the one under way', async () => {

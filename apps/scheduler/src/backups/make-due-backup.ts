@@ -1,5 +1,6 @@
 import { backUpInstance, openBackupStore } from '@acp/backup';
-import { dueBackup } from '@acp/core';
+import { dueBackup, endSilentBackups, hasSilentBackups } from '@acp/core';
+import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
 
@@ -11,10 +12,14 @@ type Parts = Pick<
   'claimed_by' | 'config' | 'database' | 'direct_url' | 'logger' | 'started_at' | 'storage' | 'vault'
 >;
 
-/** Makes a backup if one is due, on one scheduler only. A failure is logged and recorded in the backup's row. */
+/**
+ * Makes a backup if one is due, on one scheduler only. A failure is logged and recorded in the backup's row, by this look or, if
+ * the process that made it has died, by a later one: no other may be due for long.
+ */
 export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
   const { config, database, started_at, claimed_by } = parts;
   if (Date.now() - started_at.getTime() < AFTER_START_MS) return;
+  if (await hasSilentBackups(database.db)) await transaction(database, endSilentBackups);
   const due = await dueBackup(database.db, config.backup_schedule);
   if (due === undefined) return;
   const backups = await openBackupStore(config);

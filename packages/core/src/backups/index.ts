@@ -1,11 +1,12 @@
 /**
  * Owns `backups`: the list of backups, when one is due, and how long they are kept.
- * Invariants: at most one is running, and one more requested; one whose process has died is marked as failed when the next one
- * begins; the newest successful one is kept, however old it is.
+ * Invariants: at most one is running, and one more requested; one whose process has died is marked as failed within
+ * minutes; the newest successful one is kept, however old it is.
  */
-export { beginBackup, failBackup, finishBackup, noteBackupProgress } from './run-backup.ts';
+export { beginBackup, endSilentBackups, failBackup, finishBackup, noteBackupProgress } from './run-backup.ts';
 export {
   dueBackup,
+  hasSilentBackups,
   isBackupRunning,
   lastSuccessfulBackup,
   listBackups,

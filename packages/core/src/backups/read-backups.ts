@@ -7,9 +7,11 @@ const { backups } = schema;
 const readBackup = createValidator(Backup, 'backup');
 
 /** A running backup without progress for this long has lost its process. */
-export const SILENT_SEC = 120;
+const SILENT_SEC = 120;
 /** Delay after a failure before the next attempt, if the schedule does not demand one earlier. */
 const RETRY_SEC = 3600;
+
+export const isSilent = sql`status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC})`;
 
 const running = sql`select from backups
   where status = 'running' and updated_at > now() - make_interval(secs => ${SILENT_SEC})`;
@@ -36,7 +38,7 @@ export async function dueBackup(tx: Tx, by_default: string): Promise<DueBackup |
       (select id from backups where status = 'queued' and not exists (${running})) as queued_id,
       last.status, last.started_at, now() as now
     from (select 1) one left join lateral (
-      select case when status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) then 'failed'
+      select case when ${isSilent} then 'failed'
         else status end as status, started_at
       from backups where trigger = 'schedule' or status = 'succeeded'
       order by started_at desc, id desc limit 1
@@ -58,6 +60,12 @@ function isDue(
   const at = new Date(now).getTime();
   if (nextFireTime(schedule, 'UTC', last).getTime() <= at) return true;
   return status === 'failed' && last.getTime() + RETRY_SEC * 1000 <= at;
+}
+
+/** Whether there are any for `endSilentBackups`. */
+export async function hasSilentBackups(tx: Tx): Promise<boolean> {
+  const { rows } = await tx.execute(sql`select from backups where ${isSilent}`);
+  return rows.length > 0;
 }
 
 /** While a backup is running, nothing that its snapshot references may be deleted from the store. */

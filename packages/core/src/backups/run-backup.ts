@@ -3,7 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, cutText, storableText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
-import { SILENT_SEC } from './read-backups.ts';
+import { isSilent } from './read-backups.ts';
 
 const { backups } = schema;
 
@@ -21,9 +21,20 @@ export async function beginBackup(
   id: string,
   { trigger, claimed_by, file }: { trigger: Backup['trigger']; claimed_by: string; file: string },
 ): Promise<void> {
+  await endSilentBackups(tx);
+  await tx.delete(backups).where(and(eq(backups.id, id), eq(backups.status, 'queued')));
+  const { rowCount } = await tx.execute(sql`
+    insert into backups (id, status, trigger, claimed_by, file, started_at)
+    values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
+    on conflict do nothing`);
+  if (rowCount === 0) throw conflict('a backup is already in progress');
+}
+
+/** Marks those as failed whose process has died, and tells of them. */
+export async function endSilentBackups(tx: Tx): Promise<void> {
   const { rows: broken } = await tx.execute<{ id: string }>(sql`
     update backups set status = 'failed', error = ${ENDED}, phase = null, finished_at = now()
-    where status = 'running' and updated_at < now() - make_interval(secs => ${SILENT_SEC}) returning id`);
+    where ${isSilent} returning id`);
   if (broken.length > 0) {
     const sessions = broken.map((each) => `backup ${each.id}`);
     // A process that is frozen rather than dead still holds its snapshot.
@@ -32,12 +43,6 @@ export async function beginBackup(
       and usename = current_user and application_name in ${sessions}`);
   }
   for (const each of broken) await tell(tx, each.id, 'error', `a backup failed: ${ENDED}`);
-  await tx.delete(backups).where(and(eq(backups.id, id), eq(backups.status, 'queued')));
-  const { rowCount } = await tx.execute(sql`
-    insert into backups (id, status, trigger, claimed_by, file, started_at)
-    values (${id}, 'running', ${trigger}, ${claimed_by}, ${file}, now())
-    on conflict do nothing`);
-  if (rowCount === 0) throw conflict('a backup is already in progress');
 }
 
 /** @returns false if the backup was given up in the meantime: its process must stop */
