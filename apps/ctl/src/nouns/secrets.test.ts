@@ -87,8 +87,29 @@ describe('secrets make-key', () => {
     expect([key.length, (await stat(file)).mode & 0o777]).toEqual([64, 0o600]);
     expect(made.text).not.toContain(key);
     expect(await keysInUse()).toEqual([vaultOf(key).fingerprint]);
+    await database.pool.query("delete from instance_settings where key = 'encryption_keys'");
     await expect(run(secrets['make-key'], env)).rejects.toThrow('EEXIST');
+    expect(await keysInUse()).toBeUndefined();
     expect((await readFile(file, 'utf8')).trim()).toBe(key);
+    await rm(home, { recursive: true });
+  });
+
+  it('whose answer from the database is lost leaves the key there: its fingerprint may have been recorded', async () => {
+    const home = await mkdtemp(path.join(tmpdir(), 'make-key-'));
+    await database.pool.query(`delete from instance_settings where key = 'encryption_keys';
+      create function break_off() returns trigger language plpgsql as
+        'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
+      create constraint trigger break_off after insert or update on instance_settings
+        deferrable initially deferred for each row execute function break_off()`);
+    try {
+      await expect(run(secrets['make-key'], { SERVICE_HOME: home })).rejects.toThrow();
+    } finally {
+      await database.pool.query('drop trigger break_off on instance_settings');
+    }
+    const file = encryptionKeyFile(home);
+    const key = (await readFile(file, 'utf8')).trim();
+    await run(secrets.rewrap, { SERVICE_HOME: home, SERVICE_ENCRYPTION_KEY: key });
+    expect(await keysInUse()).toEqual([vaultOf(key).fingerprint]);
     await rm(home, { recursive: true });
   });
 });

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { admitEncryptionKey, noteOnlyEncryptionKey, rewrapBatch, sealedColumns } from '@acp/core';
 import { isMissingTable, transaction } from '@acp/db';
 import { encryptionKeyFile, makeFolders, Vault } from '@acp/kernel';
@@ -44,23 +43,27 @@ async function rewrap({ config, database }: CommandContext): Promise<Answer> {
 
 /**
  * Makes a key in a file of this home, which its processes read at start if the environment sets none. The file is written
- * first: no process could start with a fingerprint in the database whose key is lost.
+ * before its fingerprint is committed, and stays even if the answer to that is lost: a database whose key is lost could not be
+ * used with any other.
  */
 async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   if (config.encryption_key !== null) throw new UsageError('there is a key already');
   const key = randomBytes(32);
   const file = encryptionKeyFile(config.home);
   const vault = new Vault(key, []);
-  await makeFolders(config.home);
-  await writeNewFile(file, `${key.toString('hex')}\n`);
+  const write = async () => {
+    await makeFolders(config.home);
+    await writeNewFile(file, `${key.toString('hex')}\n`);
+  };
   try {
-    await transaction(database, (tx) => admitEncryptionKey(tx, vault));
+    await transaction(database, async (tx) => {
+      await admitEncryptionKey(tx, vault);
+      await write();
+    });
   } catch (error) {
     // Before the first start nothing can be sealed under another key; that start records this key's fingerprint.
-    if (!isMissingTable(error)) {
-      await rm(file);
-      throw error;
-    }
+    if (!isMissingTable(error)) throw error;
+    await write();
   }
   const text = `created ${file}: every process with this SERVICE_HOME uses it from its next start. Keep a copy: backups do not contain it, and without it the stored secrets are lost.`;
   return { value: { fingerprint: vault.fingerprint, file }, text };
