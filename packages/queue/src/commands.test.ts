@@ -3,7 +3,7 @@ import { transaction } from '@acp/db';
 import { conflict, newId, notFound, rateLimited, said } from '@acp/kernel';
 import { cloneDatabase, waitFor } from '@acp/testkit';
 import type { TestDatabase } from '@acp/testkit';
-import { sql } from 'drizzle-orm';
+import { DrizzleQueryError, sql } from 'drizzle-orm';
 import { Type } from 'typebox';
 import { callRow } from './call-command.ts';
 import { deleteOldCommands, LeaseLost, migrateQueue, openQueue, refuseLeased } from './index.ts';
@@ -16,6 +16,7 @@ const table = {
   refuse: row,
   later: row,
   break: row,
+  query: row,
   hang: row,
   hold: { ...row, deadline_sec: 20 },
   typed: {
@@ -71,6 +72,9 @@ const handlers: CommandHandlers<typeof table> = {
   },
   break: async () => {
     throw new Error('secret detail');
+  },
+  query: async (code: string) => {
+    throw new DrizzleQueryError('select 1', [], Object.assign(new Error('it ends'), { code }));
   },
   // Its caller's time is over before it answers.
   hang: async (_, { signal }) => {
@@ -157,6 +161,15 @@ describe('a command', () => {
     ).rejects.toThrow(/^the command failed$/);
     const { rows } = await test.database.db.execute(sql`select error from commands where name = 'break'`);
     expect(JSON.stringify(rows)).not.toContain('secret detail');
+  });
+
+  it('whose database goes away is unavailable for a while; one whose query is wrong has failed', async () => {
+    await expect(call('query', '57P01')).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'database unavailable',
+      retry_after_sec: 2,
+    });
+    await expect(call('query', '42703')).rejects.toThrow('the command failed');
   });
 
   it('is refused with a payload that its row does not take, and fails with such a result', async () => {

@@ -1,8 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { DrizzleQueryError, type SQL, sql } from 'drizzle-orm';
 import { hostname } from 'node:os';
 import { checkCommandBody } from '@acp/contract';
 import type { CommandRow, CommandTable } from '@acp/contract';
-import { isRefusal, loneWrite, transaction } from '@acp/db';
+import { asServiceError, isRefusal, loneWrite, transaction } from '@acp/db';
 import type { Database, Tx } from '@acp/db';
 import { Batches, ServiceError } from '@acp/kernel';
 import type { Logger, Said } from '@acp/kernel';
@@ -184,8 +184,10 @@ function endsOf(ends: readonly CommandEnd[]): SQL {
 }
 
 export function describe(err: unknown): CommandError {
-  if (!(err instanceof ServiceError)) return { kind: null, message: 'the command failed' };
-  const { kind, message, said, extra, retry_after_sec } = err;
+  // Only of a failed query is it certain that the database was away: others fail with the same codes.
+  const known = err instanceof DrizzleQueryError ? asServiceError(err) : err;
+  if (!(known instanceof ServiceError)) return { kind: null, message: 'the command failed' };
+  const { kind, message, said, extra, retry_after_sec } = known;
   return { kind, message, said, extra, retry_after_sec };
 }
 
