@@ -7,6 +7,7 @@ import { dataArgument } from './account.ts';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { Folder } from './folder.ts';
+import { pollUntil, postgresProcessesIn, sendSignal } from './processes.ts';
 
 /** How to reach the server; kept across restarts, so that a URL remains valid. */
 export interface Connection {
@@ -58,7 +59,12 @@ export async function writeConnection(folder: Folder, connection: Connection): P
   await rename(writing, folder.connection);
 }
 
-/** Built under another name until complete, so that an interrupted start leaves nothing that looks like data. */
+const END_MS = 5000;
+
+/**
+ * Built under another name until complete, so that an interrupted start leaves nothing that looks like data. If it was killed,
+ * what it had started is still writing there.
+ */
 async function createCluster(
   folder: Folder,
   binaries: Binaries,
@@ -67,6 +73,11 @@ async function createCluster(
 ): Promise<Connection> {
   const connection = { superuser, password: randomBytes(32).toString('base64url'), port: 0 };
   const creating = `${folder.data}.new`;
+  await pollUntil(async () => {
+    const left = await postgresProcessesIn(creating);
+    for (const { pid } of left) sendSignal(pid, 'SIGKILL');
+    return left.length === 0;
+  }, END_MS);
   await rm(creating, { recursive: true, force: true });
   await mkdir(creating, { mode: 0o700 });
   if (account.uid !== undefined && account.gid !== undefined) await chown(creating, account.uid, account.gid);

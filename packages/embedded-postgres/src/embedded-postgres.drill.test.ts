@@ -219,6 +219,23 @@ describe('after a kill', () => {
     expect(await processesIn(shared)).toEqual([]);
   });
 
+  it('of a process that was creating the data, what it had started does not disturb the next one', async () => {
+    const folder = await temporaryFolder();
+    const half = path.join(folder, 'data.new');
+    const script = path.join(folder, 'initdb');
+    mkdirSync(half);
+    await writeFile(script, '#!/bin/sh\nwhile :; do i=$((i + 1)); : > "$i"; done\n', { mode: 0o755 });
+    const orphan = spawn(script, { cwd: half, stdio: 'ignore' });
+    undo.push(() => orphan.kill('SIGKILL'));
+    const ended = new Promise((resolve) => orphan.once('close', (_, signal) => resolve(signal)));
+    await waitFor(async () => (await readdir(half)).length > 100);
+    const server = await start({ data_dir: folder });
+    expect(await ended).toBe('SIGKILL');
+    expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await server.stop();
+    expect(await readdir(folder)).not.toContain('data.new');
+  });
+
   it('of a throw-away server’s process, server and folder go too', async () => {
     const folder = path.join(await temporaryFolder(), 'thrown');
     const starter = await runStarter(folder, { throwaway: true });

@@ -27,6 +27,9 @@ export async function isStillRunning({ pid, started }: { pid: number; started: s
   return (await runningProcess(pid))?.started === started;
 }
 
+/** Of a server, and of what creates its data. */
+const PROGRAMS = ['postgres', 'initdb'];
+
 /** The PostgreSQL processes working in `folder`: a postmaster and its backends have their data folder as cwd. */
 export async function postgresProcessesIn(folder: string): Promise<ProcessState[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -35,7 +38,7 @@ export async function postgresProcessesIn(folder: string): Promise<ProcessState[
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
     if (cwd !== folder) continue;
     const state = await runningProcess(pid);
-    if (state?.name === 'postgres') found.push(state);
+    if (state !== undefined && PROGRAMS.includes(state.name)) found.push(state);
   }
   return found;
 }
