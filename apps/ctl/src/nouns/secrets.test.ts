@@ -102,7 +102,7 @@ describe('secrets make-key', () => {
       create constraint trigger break_off after insert or update on instance_settings
         deferrable initially deferred for each row execute function break_off()`);
     try {
-      await expect(run(secrets['make-key'], { SERVICE_HOME: home })).rejects.toThrow();
+      await expect(run(secrets['make-key'], { SERVICE_HOME: home })).rejects.toThrow('database unavailable');
     } finally {
       await database.pool.query('drop trigger break_off on instance_settings');
     }
