@@ -260,10 +260,10 @@ describe('a backup', () => {
       { id: made.id, status: 'succeeded', phase: null, file: made.file, bytes: made.bytes_of.length },
       { id: before.id, status: 'succeeded', file: before.file, bytes: before.bytes_of.length },
     ]);
-    expect(await dueBackup(database.db, '0 0 1 1 *')).toBeUndefined();
+    expect((await dueBackup(database.db, '0 0 1 1 *')).due).toBeUndefined();
     const elsewhere = await restore(made.bytes_of);
     expect(await listBackups(elsewhere.database.db)).toEqual([]);
-    expect(await dueBackup(elsewhere.database.db, '0 0 1 1 *')).toMatchObject({ trigger: 'schedule' });
+    expect((await dueBackup(elsewhere.database.db, '0 0 1 1 *')).due).toMatchObject({ trigger: 'schedule' });
   });
 
   it('replaces the files of homes in use only if it may', async () => {

@@ -45,7 +45,7 @@ describe('a due backup', () => {
   it('comes again by the schedule, which the setting decides; after a failure in an hour', async () => {
     const { database } = kit;
     await database.pool.query(`update backups set started_at = now() - interval '25 hours'`);
-    expect(await dueBackup(database.db, '0 3 * * *')).toEqual({ id: null, trigger: 'schedule' });
+    expect((await dueBackup(database.db, '0 3 * * *')).due).toEqual({ id: null, trigger: 'schedule' });
     await putSetting(database.db, 'backup_schedule', 'off');
     await makeDueBackup(scheduler({ SERVICE_BACKUP_SCHEDULE: '* * * * *' }), never);
     await putSetting(database.db, 'backup_schedule', '0 3 1 1 *');
@@ -58,7 +58,7 @@ describe('a due backup', () => {
         [minutes],
       );
     await failing(50);
-    expect(await dueBackup(database.db, '0 3 1 1 *')).toBeUndefined();
+    expect((await dueBackup(database.db, '0 3 1 1 *')).due).toBeUndefined();
     await database.pool.query(`delete from backups where status = 'failed'`);
     await failing(61);
     await makeDueBackup(scheduler(), never);

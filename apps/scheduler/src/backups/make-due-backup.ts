@@ -1,5 +1,5 @@
 import { backUpInstance, openBackupStore } from '@acp/backup';
-import { dueBackup, endSilentBackups, hasSilentBackups } from '@acp/core';
+import { dueBackup, endSilentBackups } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
 import type { TimerContext } from '../context.ts';
@@ -19,8 +19,8 @@ type Parts = Pick<
 export async function makeDueBackup(parts: Parts, signal: AbortSignal): Promise<void> {
   const { config, database, started_at, claimed_by } = parts;
   if (Date.now() - started_at.getTime() < AFTER_START_MS) return;
-  if (await hasSilentBackups(database.db)) await transaction(database, endSilentBackups);
-  const due = await dueBackup(database.db, config.backup_schedule);
+  const { due, silent } = await dueBackup(database.db, config.backup_schedule);
+  if (silent) await transaction(database, endSilentBackups);
   if (due === undefined) return;
   const backups = await openBackupStore(config);
   try {

@@ -6,7 +6,6 @@
 export { beginBackup, endSilentBackups, failBackup, finishBackup, noteBackupProgress } from './run-backup.ts';
 export {
   dueBackup,
-  hasSilentBackups,
   isBackupRunning,
   lastSuccessfulBackup,
   listBackups,

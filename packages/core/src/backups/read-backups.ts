@@ -25,10 +25,15 @@ type DueBackup = { id: string; trigger: 'operator' } | { id: null; trigger: 'sch
  * `off`, only those requested. A backup whose process has died counts as failed, though its row says otherwise until the next
  * one begins.
  * @param by_default the schedule unless the setting says another
+ * @returns with it, whether there is something for `endSilentBackups`
  */
-export async function dueBackup(tx: Tx, by_default: string): Promise<DueBackup | undefined> {
+export async function dueBackup(
+  tx: Tx,
+  by_default: string,
+): Promise<{ due: DueBackup | undefined; silent: boolean }> {
   const { rows } = await tx.execute<{
     queued_id: string | null;
+    silent: boolean;
     schedule: unknown;
     status: string | null;
     started_at: string | null;
@@ -36,17 +41,17 @@ export async function dueBackup(tx: Tx, by_default: string): Promise<DueBackup |
   }>(sql`
     select (select value from instance_settings where key = 'backup_schedule') as schedule,
       (select id from backups where status = 'queued' and not exists (${running})) as queued_id,
-      last.status, last.started_at, now() as now
+      exists (select from backups where ${isSilent}) as silent, last.status, last.started_at, now() as now
     from (select 1) one left join lateral (
       select case when ${isSilent} then 'failed'
         else status end as status, started_at
       from backups where trigger = 'schedule' or status = 'succeeded'
       order by started_at desc, id desc limit 1
     ) last on true`);
-  const { queued_id, schedule, ...last } = rows[0]!;
-  if (queued_id !== null) return { id: queued_id, trigger: 'operator' };
+  const { queued_id, silent, schedule, ...last } = rows[0]!;
+  if (queued_id !== null) return { due: { id: queued_id, trigger: 'operator' }, silent };
   const is_due = isDue(typeof schedule === 'string' ? schedule : by_default, last);
-  return is_due ? { id: null, trigger: 'schedule' } : undefined;
+  return { due: is_due ? { id: null, trigger: 'schedule' } : undefined, silent };
 }
 
 function isDue(
@@ -60,12 +65,6 @@ function isDue(
   const at = new Date(now).getTime();
   if (nextFireTime(schedule, 'UTC', last).getTime() <= at) return true;
   return status === 'failed' && last.getTime() + RETRY_SEC * 1000 <= at;
-}
-
-/** Whether there are any for `endSilentBackups`. */
-export async function hasSilentBackups(tx: Tx): Promise<boolean> {
-  const { rows } = await tx.execute(sql`select from backups where ${isSilent}`);
-  return rows.length > 0;
 }
 
 /** While a backup is running, nothing that its snapshot references may be deleted from the store. */
