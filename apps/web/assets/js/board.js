@@ -329,12 +329,13 @@ class Board {
   }
 
   #recount() {
+    const most = Number(this.#element.dataset.most);
     for (const column of this.#columns) {
       const shown = column.querySelectorAll('.issue-card').length;
       const count = shown + Number(column.dataset.hidden);
       const heading = column.querySelector('[data-count]');
       heading.dataset.count = String(count);
-      heading.textContent = written(count);
+      heading.textContent = count > most ? `${written(most)}+` : written(count);
       // A column that has had cards stays wide: the others would jump.
       if (count > 0) column.removeAttribute('data-empty');
     }

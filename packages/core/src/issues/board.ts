@@ -26,12 +26,19 @@ export type BoardCard = Omit<Issue, 'body_markdown'> & {
 
 export interface BoardColumn {
   status: IssueStatus;
-  /** Number of matching issues; the cards are the most recent of them. */
+  /** Number of matching issues, `MOST_COUNTED + 1` for more; the cards are the most recent of them. */
   count: number;
   cards: BoardCard[];
   /** Where the next page of cards starts; null if there are no more. */
   next_cursor: string | null;
 }
+
+/** How far the issues of a column, or of a list, are counted: larger numbers mean nothing to readers. */
+export const MOST_COUNTED = 10_000;
+const mostCounted = sql.raw(String(MOST_COUNTED));
+const lastChangedFirst = sql`order by i.updated_at desc nulls last, i.id desc nulls last`;
+
+const statuses = sql`unnest(${sql.param([...issueStatuses])}::text[]) as columns(status)`;
 
 /** Cards per column and page: more than fit on a screen. */
 const CARDS = 30;
@@ -41,7 +48,6 @@ const MOST_CARDS = 300;
 /** Reads the board in one statement: columns in status order, cards last changed first. */
 export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter): Promise<BoardColumn[]> {
   const matching = sql`i.company_id = ${company_id} and ${notTrashed('i')} ${filtersOf(filter)}`;
-  const statuses = sql`unnest(${sql.param([...issueStatuses])}::text[]) as columns(status)`;
   const rows = await selectCards(
     tx,
     sql`
@@ -49,7 +55,7 @@ export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter)
     left join (${countsOf(company_id, filter)}) counted using (status)
     cross join lateral (
       select i.id from issues i where ${matching} and i.status = columns.status
-      order by i.updated_at desc nulls last, i.id desc nulls last limit ${CARDS + 1}) chosen`,
+      ${lastChangedFirst} limit ${CARDS + 1}) chosen`,
   );
   return issueStatuses.map((status) => {
     const column = rows.filter(({ card }) => card.status === status);
@@ -57,7 +63,7 @@ export async function readBoard(tx: Tx, company_id: string, filter: BoardFilter)
   });
 }
 
-/** The number of matching issues of each status that has any. */
+/** The number of matching issues of each status that has any; `MOST_COUNTED + 1` for more. */
 export async function countBoard(
   tx: Tx,
   company_id: string,
@@ -67,14 +73,19 @@ export async function countBoard(
   return rows;
 }
 
-/** A select of each status with the number of its issues. */
+/** A select of each status that has issues, with their number: `MOST_COUNTED + 1` for more than are counted. */
 function countsOf(company_id: string, filter: BoardFilter): SQL {
   const matching = sql`i.company_id = ${company_id} and i.deleted_at is null ${filtersOf(filter)}`;
-  return sql`select status, sum(n)::int as count from (
-      select i.status, count(*) as n from issues i where ${matching} group by i.status
-      union all
-      select i.status, -count(*) from issues i where i.id in (${idsInTrash('issues', company_id)}) and ${matching} group by i.status
-    ) part group by status having sum(n) > 0`;
+  // Without a filter each column is read in the order of its index, only as far as it is counted. A filter's index knows no columns.
+  const counted =
+    conditionsOf(filter).length > 0
+      ? sql`join (select i.status, count(*) as n from issues i where ${matching} group by i.status) counted using (status)`
+      : sql`cross join lateral (select count(*) as n from (
+        select from issues i where ${matching} and i.status = columns.status ${lastChangedFirst} limit ${mostCounted} + 1 + coalesce(gone.n, 0)) listed) counted`;
+  return sql`select status, least(counted.n - coalesce(gone.n, 0), ${mostCounted} + 1)::int as count
+    from ${statuses} left join (
+      select i.status, count(*) as n from issues i where i.id in (${idsInTrash('issues', company_id)}) and ${matching} group by i.status
+    ) gone using (status) ${counted} where counted.n > coalesce(gone.n, 0)`;
 }
 
 /** A column's cards, from the cursor on if there is one: those of a page, or as many as wanted. @throws invalid for a bad cursor */
@@ -93,7 +104,7 @@ export async function readBoardColumn(
     sql`
     select i.id, 0 as column_count from issues i
     where i.company_id = ${company_id} and ${notTrashed('i')} ${filtersOf(filter)} and i.status = ${status} ${beyond}
-    order by i.updated_at desc nulls last, i.id desc nulls last limit ${most + 1}`,
+    ${lastChangedFirst} limit ${most + 1}`,
   );
   return pageOf(
     rows.map(({ card }) => card),
@@ -119,7 +130,13 @@ export async function readBoardCard(
 }
 
 /** Further conditions on the issue `i`. */
-function filtersOf(filter: BoardFilter): SQL {
+const filtersOf = (filter: BoardFilter): SQL =>
+  sql.join(
+    conditionsOf(filter).map((each) => sql`and ${each}`),
+    sql` `,
+  );
+
+function conditionsOf(filter: BoardFilter): SQL[] {
   const { priority, unassigned, assignee_agent_id, project_id, label_id, q } = filter;
   const filters: SQL[] = [];
   if (priority) filters.push(sql`i.priority = ${priority}`);
@@ -132,10 +149,7 @@ function filtersOf(filter: BoardFilter): SQL {
     );
   }
   if (q?.trim()) filters.push(titleOrIdentifier(q.trim()));
-  return sql.join(
-    filters.map((each) => sql`and ${each}`),
-    sql` `,
-  );
+  return filters;
 }
 
 /** @param chosen a select of ids, each with the number of issues in its column */

@@ -1,5 +1,5 @@
 import type { SavedView, ViewFilter } from '@acp/contract';
-import type { BoardColumn } from '@acp/core';
+import { type BoardColumn, MOST_COUNTED } from '@acp/core';
 import { count as counted, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { currentLocale } from '../kit/language.ts';
@@ -41,6 +41,7 @@ function columnsOf(view: BoardView): Html {
     <div
       class="board"
       data-board="${company_id}"
+      data-most="${MOST_COUNTED}"
       data-filter="${queryOf(filter)}"
       aria-describedby="board-help"
     >
@@ -80,10 +81,12 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
     aria-label="${words(status)}"
     !${attributes({ 'data-empty': count === 0 && !busy.includes(status) })}
   >
-    <h2>${asHeading(words(status))} <span class="soft" data-count="${count}">${counted(count)}</span></h2>
+    <h2>${asHeading(words(status))} <span class="soft" data-count="${count}">${most(count)}</span></h2>
     <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }
+
+const most = (count: number): string => (count > MOST_COUNTED ? `${counted(MOST_COUNTED)}+` : counted(count));
 
 const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(currentLocale()) + text.slice(1);
 

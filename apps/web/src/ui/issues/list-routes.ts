@@ -5,6 +5,7 @@ import {
   listIssues,
   listTrash,
   listViews,
+  MOST_COUNTED,
   namesOf,
   presentIssue,
 } from '@acp/core';
@@ -26,9 +27,6 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 type ListContext = UiContext<'company'>;
-
-/** Larger numbers mean nothing to readers. */
-const MOST_COUNTED = 10_000;
 
 /** What issues can be filtered by and given. @param filter what is chosen now */
 export async function choicesOf(context: UiContext, filter: ViewFilter): Promise<Choices> {
