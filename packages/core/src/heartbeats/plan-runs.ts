@@ -43,7 +43,10 @@ const affordable = sql`not ${budgetHeld(sql`array[i.project_id]`)}`;
 // Issues that another agent has checked out are not available.
 const free = sql`${notTrashed('i')} and ${affordable} and coalesce(i.checked_out_by_agent_id, a.id) = a.id and ${withoutRun}`;
 
-/** Undefined if the agent is in the trash or does not exist. One statement; at most `limit` wakeups. */
+/**
+ * Undefined if the agent is in the trash or does not exist. One statement; at most `limit` wakeups. The issue of each is looked up by
+ * itself: with statistics from before a rush PostgreSQL would join all wakeups with all issues.
+ */
 export async function readWork(tx: Tx, agent_id: string, limit: number): Promise<Work | undefined> {
   const { rows } = await tx.execute<{ [K in keyof Work]: Work[K] }>(sql`
     select ${agentFactColumns},
@@ -51,7 +54,7 @@ export async function readWork(tx: Tx, agent_id: string, limit: number): Promise
       coalesce((
         select jsonb_agg(to_jsonb(waiting) order by created_at, id) from (
           select w.id, w.issue_id, w.reason, w.depth, w.created_at, coalesce(i.stalled_runs, 0) as stalled_runs
-          from wakeup_requests w left join issues i on i.id = w.issue_id
+          from wakeup_requests w left join lateral (select * from issues where id = w.issue_id limit 1) i on true
           where w.agent_id = a.id and w.status = 'pending' and w.run_id is null
             and (w.issue_id is null or (${free} and (w.depth = 0 or i.stalled_runs < ${MAX_STALLED_RUNS})))
           order by w.created_at, w.id limit ${limit}

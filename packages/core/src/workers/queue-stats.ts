@@ -10,7 +10,8 @@ export async function queueStats(tx: Tx): Promise<QueueStats> {
     with task as (
       select status, tags_required, created_at from remote_tasks where status in ${openTaskStatuses}
     ), recent as (
-      select status from remote_tasks where completed_at > now() - interval '24 hours'
+      select count(*) filter (where status = 'completed') as completed, count(*) filter (where status = 'failed') as failed
+      from remote_tasks where completed_at > now() - interval '24 hours'
     ), worker as (
       select status, coalesce(last_seen_at > now() - make_interval(secs => ${WORKER_OFFLINE_SEC}), false) as online from workers
     ), wanted as (
@@ -20,8 +21,8 @@ export async function queueStats(tx: Tx): Promise<QueueStats> {
     select jsonb_build_object(
       'queued', (select count(*) from task where status = 'queued'),
       'claimed', (select count(*) from task where status <> 'queued'),
-      'completed_24h', (select count(*) from recent where status = 'completed'),
-      'failed_24h', (select count(*) from recent where status = 'failed'),
+      'completed_24h', (select completed from recent),
+      'failed_24h', (select failed from recent),
       'oldest_queued_sec', (select greatest(0, round(extract(epoch from now() - min(created_at)))) from task where status = 'queued'),
       'workers', (select jsonb_build_object(
         'online', count(*) filter (where status = 'approved' and online),

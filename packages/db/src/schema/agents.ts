@@ -81,6 +81,10 @@ export const agents = pgTable(
     index('agents_homes')
       .on(t.company_id)
       .where(sql`${t.home_dir} is not null`),
+    // Whether there are any is asked every ten seconds.
+    index('agents_findings')
+      .on(t.company_id)
+      .where(sql`${t.auto_extract_findings} and ${t.deleted_at} is null`),
     index('agents_budget_paused')
       .on(t.company_id)
       .where(sql`${t.budget_paused}`),

@@ -90,8 +90,9 @@ export const remote_tasks = pgTable(
     index('remote_tasks_missing')
       .on(t.missing_since)
       .where(sql`${t.missing_since} is not null`),
-    index('remote_tasks_completed_at')
-      .on(t.completed_at)
+    // With the status, so that those of a day are counted by the index alone.
+    index('remote_tasks_completed')
+      .on(t.completed_at, t.status)
       .where(sql`${t.completed_at} is not null`),
     index('remote_tasks_company').on(t.company_id, t.created_at.desc(), t.id.desc()),
   ],

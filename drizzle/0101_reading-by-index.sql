@@ -1,0 +1,3 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "agents_findings" ON "agents" USING btree ("company_id") WHERE "agents"."auto_extract_findings" and "agents"."deleted_at" is null;--> statement-breakpoint
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "remote_tasks_completed" ON "remote_tasks" USING btree ("completed_at","status") WHERE "remote_tasks"."completed_at" is not null;--> statement-breakpoint
+DROP INDEX CONCURRENTLY IF EXISTS "remote_tasks_completed_at";
