@@ -6,13 +6,15 @@ import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let admin: Browser;
+let database: Database;
 let cast: Cast;
 let company: string;
 
 beforeAll(async () => {
-  const { app, database } = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  const pages = await startPages({ SERVICE_ENCRYPTION_KEY: 'ab'.repeat(32) });
+  ({ database } = pages);
   cast = await createCast(database);
-  admin = Browser.of(app, cast.instance_admin);
+  admin = Browser.of(pages.app, cast.instance_admin);
   company = `/companies/${cast.company_id}`;
   await fill(database, cast);
 });
@@ -50,7 +52,7 @@ async function fill({ pool }: Database, { company_id, agent_id }: Cast): Promise
   for (const insert of inserts) await pool.query(insert, [company_id, agent_id]);
 }
 
-const unescaped = (text: string): string => text.replaceAll('&#61;', '=').replaceAll('&amp;', '&');
+const unescaped = (text: string): string => text.replaceAll('&#61;', '=').replaceAll(/&(?:amp|#38);/g, '&');
 const hrefOf = (text: string, label: string): string =>
   unescaped(new RegExp(`href="([^"]+)"[^>]*>${label}<`).exec(text)![1]!);
 
@@ -131,6 +133,21 @@ it('a goal names its parts and what it is part of, however many others there are
   expect((await admin.get(part)).text).toMatch(
     new RegExp(`class="trail"[^]*href="${whole}">Goal 240<[^]*<h1>`),
   );
+});
+
+it('companies are in pages by name, each of them in one', async () => {
+  await database.pool.query(`
+    insert into companies (name, slug, identifier_prefix)
+    select 'Käserei ' || lpad((n % 60)::text, 3, '0'), 'kaese-' || n, 'K' from generate_series(1, 120) n`);
+  const seen: string[] = [];
+  let path: string | undefined = '/companies?q=K%C3%A4serei';
+  for (let page = 0; page < 3; page += 1) {
+    const { text } = await admin.get(path!);
+    seen.push(...[...text.matchAll(/">(Käserei \d+)<\/a/g)].map(([, name]) => name!));
+    path = text.includes('More companies') ? hrefOf(text, 'More companies') : undefined;
+  }
+  expect(path).toBeUndefined();
+  expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => `Käserei ${String(n >> 1).padStart(3, '0')}`));
 });
 
 // Each reads figures of the whole company.

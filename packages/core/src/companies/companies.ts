@@ -11,7 +11,7 @@ import {
   type Tx,
   WILDCARD,
 } from '@acp/db';
-import { conflict, invalid, isInsideFolder, notFound } from '@acp/kernel';
+import { conflict, decodeCursor, encodeCursor, invalid, isInsideFolder, notFound } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -185,31 +185,53 @@ export async function findCompanyBySlug(tx: Tx, slug: string): Promise<CompanyRo
 
 const named = (q: string | undefined) => containing(q, [companies.name, companies.slug]);
 
-/** Companies by name; `ids` limits them to those visible to the caller, null: all. */
-export async function listCompanies(
-  tx: Tx,
-  ids: readonly string[] | null,
-  q?: string,
-): Promise<CompanyRow[]> {
+/** Companies by name; `null`: all. */
+export async function listCompanies(tx: Tx, ids: readonly string[] | null): Promise<CompanyRow[]> {
   return tx
     .select()
     .from(companies)
-    .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive, named(q)))
+    .where(and(ids === null ? undefined : inArray(companies.id, [...ids]), alive))
     .orderBy(asc(companies.name), asc(companies.id));
 }
 
-/** The same in pages, newest first; at most 1,000 or 4 MB unless a limit is given. */
+/** Condition: the user may see the company. */
+const visibleTo = ({ instance_role, roles }: UserActor) =>
+  instance_role === 'admin' ? undefined : inArray(companies.id, Object.keys(roles));
+
+/** A page of the companies that the user may see, by name. @throws invalid for a bad cursor */
+export async function companiesByName(
+  tx: Tx,
+  actor: UserActor,
+  { q, cursor, limit }: SearchRequest & { limit: number },
+): Promise<Page<Company>> {
+  const [name, id] = cursor === undefined ? [] : decodeCursor(cursor, ['text', 'uuid']);
+  const beyond =
+    name === undefined ? undefined : sql`(${companies.name}, ${companies.id}) > (${name}, ${id}::uuid)`;
+  const rows = await tx
+    .select()
+    .from(companies)
+    .where(and(visibleTo(actor), alive, named(q), beyond))
+    .orderBy(asc(companies.name), asc(companies.id))
+    .limit(limit + 1);
+  const items = rows.slice(0, limit);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return {
+    items: items.map(presentCompany),
+    next_cursor: last === undefined ? null : encodeCursor([last.name, last.id]),
+  };
+}
+
+/** The same, newest first; at most 1,000 or 4 MB unless a limit is given. */
 export async function pageOfCompanies(
   tx: Tx,
   actor: UserActor,
   query: SearchRequest,
 ): Promise<Page<Company>> {
   const page = newestFirst(companies.created_at, companies.id, query, null);
-  const ids = actor.instance_role === 'admin' ? null : Object.keys(actor.roles);
   const rows = tx
     .select()
     .from(companies)
-    .where(and(ids === null ? undefined : inArray(companies.id, ids), alive, named(query.q), page.where))
+    .where(and(visibleTo(actor), alive, named(query.q), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
   return page.read(tx, rows, byCreation, presentCompany);

@@ -22,6 +22,7 @@ export {
   findCompany,
   findCompanyBySlug,
   isCompanyTrashed,
+  companiesByName,
   listCompanies,
   pageOfCompanies,
   presentCompany,

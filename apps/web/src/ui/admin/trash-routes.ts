@@ -84,7 +84,8 @@ async function columnsFor(
     tx,
     unnamed.map(({ entity_id }) => entity_id),
   );
-  const companies = new Map((await listCompanies(tx, null)).map(({ id, name }) => [id, name]));
+  const ids = [...new Set(entries.map(({ company_id }) => company_id))];
+  const companies = new Map((await listCompanies(tx, ids)).map(({ id, name }) => [id, name]));
   return [
     { label: 'What', cell: ({ name, type }) => html`${name} <span class="soft small">${words(type)}</span>` },
     {

@@ -9,7 +9,8 @@ import { money, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { nothingListed, searchedList } from '../kit/list-search.ts';
+import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
+import { moreLink } from '../kit/table.ts';
 import { issueLink } from '../runs/runs-pages.ts';
 import { type Founding, foundingForms } from '../portability/portability-pages.ts';
 import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
@@ -17,7 +18,7 @@ import { avatar, emptyState, formError, input, notice, status } from '../kit/par
 const COMPANIES = '/companies';
 
 interface CompaniesView {
-  companies: readonly Company[];
+  companies: { items: readonly Company[]; next_cursor: string | null };
   can_create: boolean;
   templates: readonly CompanyTemplate[];
   founding: Founding;
@@ -38,11 +39,12 @@ export function companiesBody(view: CompaniesView): Html {
       ><span class="soft small">${slug}</span>
     </li>`;
   const list =
-    companies.length > 0
+    companies.items.length > 0
       ? html`<div class="card">
           <ul class="list">
-            !${each(companies, row)}
+            !${each(companies.items, row)}
           </ul>
+          !${moreLink(searched(COMPANIES, query), companies.next_cursor, 'More companies')}
         </div>`
       : nothingListed(COMPANIES, query, () =>
           emptyState(
@@ -56,12 +58,12 @@ export function companiesBody(view: CompaniesView): Html {
     <h2>New company</h2>
     !${formError(errors.general)}
     <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.length === 0 && !query.q, value: form?.text('name') ?? '', error: errors.of('name') })}
+      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.items.length === 0 && !query.q, value: form?.text('name') ?? '', error: errors.of('name') })}
       !${input({ name: 'slug', label: 'Slug', value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
       <button>Create</button>
     </div>
   </form>`;
-  return html`!${notice(said)}!${searchedList(COMPANIES, query, { items: companies, next_cursor: null }, list)}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
+  return html`!${notice(said)}!${searchedList(COMPANIES, query, companies, list)}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
 }
 
 /** Form for users who know of a company but have no invite. */

@@ -12,12 +12,11 @@ import {
   listProviders,
   listActivity,
   listAgentOutlines,
-  listCompanies,
+  companiesByName,
   listIssues,
   issueNames,
   listRuns,
   listTemplates,
-  presentCompany,
   readWaiting,
   slugOf,
   spending,
@@ -28,6 +27,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { searchOf } from '../kit/list-search.ts';
+import { pageOf } from '../kit/table.ts';
 import { formLink, notice } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -58,9 +58,7 @@ export async function companiesPage(
 ): Promise<Html> {
   const { tx, user } = context;
   const admin = user.instance_role === 'admin';
-  const companies = (
-    await listCompanies(tx, admin ? null : Object.keys(user.roles), searchOf(context.query).q)
-  ).map(presentCompany);
+  const companies = await companiesByName(tx, user, { ...searchOf(context.query), ...pageOf(context.query) });
   const said = done[context.query.done ?? ''] ?? null;
   const templates = admin ? await listTemplates(context.services.portability.templates) : [];
   return shell({
@@ -68,7 +66,7 @@ export async function companiesPage(
     user,
     company: null,
     active: '/companies',
-    actions: admin && companies.length > 0 ? formLink(t`New company`, 'name') : '',
+    actions: admin && companies.items.length > 0 ? formLink(t`New company`, 'name') : '',
     body: companiesBody({
       companies,
       can_create: admin,
