@@ -1,85 +1,14 @@
 import type { AgentOutline, IssueName } from '@acp/core';
 import { activityLine } from '../activity/activity-line.ts';
-import type { ActivityEntry, Company, DayFigures, CompanyTemplate, Inbox, Run } from '@acp/contract';
+import type { ActivityEntry, DayFigures, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
-import { FieldErrors } from '../kit/field-errors.ts';
 import { money, timeAgo, words } from '../kit/format.ts';
-import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
-import { moreLink } from '../kit/table.ts';
 import { issueLink } from '../runs/runs-pages.ts';
-import { type Founding, foundingForms } from '../portability/portability-pages.ts';
-import { avatar, emptyState, formError, input, notice, status } from '../kit/parts.ts';
-
-const COMPANIES = '/companies';
-
-interface CompaniesView {
-  companies: { items: readonly Company[]; next_cursor: string | null };
-  can_create: boolean;
-  templates: readonly CompanyTemplate[];
-  founding: Founding;
-  said: string | null;
-  /** The page's own query. */
-  query: Readonly<Record<string, string>>;
-}
-
-export function companiesBody(view: CompaniesView): Html {
-  const { companies, can_create, templates, founding, said, query } = view;
-  // The import form shows its own errors.
-  const own = founding.form?.has('import') ? { error: null, form: null } : founding;
-  const { form } = own;
-  const errors = new FieldErrors(own.error, ['name', 'slug']);
-  const row = ({ id, name, slug }: Company): Html =>
-    html`<li>
-      !${avatar(name)}<a class="grow" href="/companies/${id}">${name}</a
-      ><span class="soft small">${slug}</span>
-    </li>`;
-  const list =
-    companies.items.length > 0
-      ? html`<div class="card">
-          <ul class="list">
-            !${each(companies.items, row)}
-          </ul>
-          !${moreLink(searched(COMPANIES, query), companies.next_cursor, 'More companies')}
-        </div>`
-      : nothingListed(COMPANIES, query, () =>
-          emptyState(
-            'No companies yet',
-            can_create
-              ? html`Create the first one below.`
-              : html`Ask an administrator for an invite, or ask to join below.`,
-          ),
-        );
-  const create = html`<form class="card" method="post" action="/companies">
-    <h2>New company</h2>
-    !${formError(errors.general)}
-    <div class="row">
-      !${input({ name: 'name', label: 'Name', required: true, autofocus: companies.items.length === 0 && !query.q, value: form?.text('name') ?? '', error: errors.of('name') })}
-      !${input({ name: 'slug', label: 'Slug', value: form?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
-      <button>Create</button>
-    </div>
-  </form>`;
-  return html`!${notice(said)}!${searchedList(COMPANIES, query, companies, list)}!${when(can_create, () => html`!${create}!${foundingForms(templates, founding)}`)}!${when(!can_create, () => joinForm(founding))}`;
-}
-
-/** Form for users who know of a company but have no invite. */
-function joinForm({ error, form }: { error: string | null; form: FormValues | null }): Html {
-  const errors = new FieldErrors(error, ['company_id', 'message'], {
-    company: 'company_id',
-    member: 'company_id',
-  });
-  return html`<form class="card" method="post" action="/join-requests">
-    <h2>Ask to join a company</h2>
-    <p class="soft">Its administrators see the request on their members page. They can tell you its id.</p>
-    !${formError(errors.general)}!${input({ name: 'company_id', label: 'Company id', required: true, value: form?.text('company_id') ?? '', error: errors.of('company_id') })}
-    !${input({ name: 'message', label: 'Message (optional)', value: form?.text('message') ?? '', error: errors.of('message') })}
-    <button>Ask</button>
-  </form>`;
-}
+import { emptyState, status } from '../kit/parts.ts';
 
 export interface DashboardView {
   company_id: string;

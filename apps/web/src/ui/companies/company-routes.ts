@@ -1,10 +1,4 @@
-import {
-  agentEndpoints,
-  companyEndpoints,
-  type ImportedCompany,
-  inviteEndpoints,
-  issueEndpoints,
-} from '@acp/contract';
+import { agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
 import {
   type AgentOutline,
   dayFigures,
@@ -12,7 +6,6 @@ import {
   listProviders,
   listActivity,
   listAgentOutlines,
-  companiesByName,
   listIssues,
   issueNames,
   listRuns,
@@ -26,22 +19,15 @@ import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
-import { searchOf } from '../kit/list-search.ts';
-import { pageOf } from '../kit/table.ts';
-import { formLink, notice } from '../kit/parts.ts';
-import { shell } from '../kit/shell.ts';
+import { notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { roleIn } from '../../http/roles.ts';
-import { companiesBody, dashboardBody, dashboardParts, type DashboardView } from './company-pages.ts';
+import { companiesPage } from './companies-page.ts';
+import { dashboardBody, dashboardParts, type DashboardView } from './company-pages.ts';
 import type { FirstSteps } from './first-steps.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const everywhere = { by: 'none' } as const;
-
-const done: Record<string, string> = texts({
-  deleted: 'The company is in the trash.',
-  asked: 'You have asked to join. An administrator of the company decides.',
-});
 
 const doneHere: Record<string, string> = texts({
   connected: 'The model is connected.',
@@ -49,34 +35,6 @@ const doneHere: Record<string, string> = texts({
   team: 'The team is here. Give one of them an issue.',
   imported: 'The company has been created. Heartbeats, schedules and webhooks are switched off.',
 });
-
-export async function companiesPage(
-  context: UiContext<'none'>,
-  error: string | null = null,
-  form: FormValues | null = null,
-  preview: ImportedCompany | null = null,
-): Promise<Html> {
-  const { tx, user } = context;
-  const admin = user.instance_role === 'admin';
-  const companies = await companiesByName(tx, user, { ...searchOf(context.query), ...pageOf(context.query) });
-  const said = done[context.query.done ?? ''] ?? null;
-  const templates = admin ? await listTemplates(context.services.portability.templates) : [];
-  return shell({
-    title: t`Companies`,
-    user,
-    company: null,
-    active: '/companies',
-    actions: admin && companies.items.length > 0 ? formLink(t`New company`, 'name') : '',
-    body: companiesBody({
-      companies,
-      can_create: admin,
-      templates,
-      founding: { error, form, preview },
-      said,
-      query: context.query,
-    }),
-  });
-}
 
 async function loadDashboard(
   context: UiContext,

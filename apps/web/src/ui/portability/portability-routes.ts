@@ -7,7 +7,7 @@ import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { companiesPage } from '../companies/company-routes.ts';
+import { companiesPage } from '../companies/companies-page.ts';
 import { foundedBody, portabilityBody, type PortabilityView } from './portability-pages.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
