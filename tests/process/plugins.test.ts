@@ -1,20 +1,22 @@
-/** Plugins from the outside: managed at the web tier, run by two schedulers, some of them malicious. */
+/**
+ * Plugins from the outside: managed at the web tier, run by two schedulers, some of them malicious. `plugins.drill.test.ts` has what
+ * becomes of them when a scheduler ends.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { cloneDatabase, killServices, startService, waitFor } from '@acp/testkit';
-import type { ServiceProcess, TestDatabase } from '@acp/testkit';
-import { type Operator, type Plugin, pluginOperator, program } from '../plugins/operator.ts';
+import { type TestDatabase, waitFor } from '@acp/testkit';
+import { type Operator, type Plugin, program } from '../plugins/operator.ts';
 import { badStarts } from '../plugins/bad-starts.ts';
-import { heldBy, programHolder } from '../plugins/holders.ts';
-import { bounds, here, isBounded, shutIn, tryToEscape, withBubblewrap } from '../plugins/shut-in.ts';
-import { type Api, baseEnv, createTeam, killScheduler, signIn } from './api.ts';
+import { here, isBounded, shutIn, tryToEscape, withBubblewrap } from '../plugins/shut-in.ts';
+import { startPluginTiers, type PluginTiers } from './plugin-tiers.ts';
+import { type Api, createTeam } from './api.ts';
 
+let tiers: PluginTiers;
 let db: TestDatabase;
 let api: Api;
 let base_url: string;
@@ -32,59 +34,25 @@ let result: Operator['result'];
 let host: Operator['host'];
 let remove: Operator['remove'];
 let home: string;
-let env: Record<string, string>;
 let outside: Server;
-/** Those that are alive. */
-let schedulers: ServiceProcess[] = [];
 /** Keeps running next to all others. */
 let oldest: Plugin;
 let oldest_since: number;
 
-async function startScheduler(): Promise<ServiceProcess> {
-  const scheduler = await startService({ ...env, SERVICE_ROLE: 'scheduler' });
-  schedulers.push(scheduler);
-  return scheduler;
-}
-
 beforeAll(async () => {
-  db = await cloneDatabase('plugins');
-  home = await mkdtemp(path.join(tmpdir(), 'plugins-'));
+  tiers = await startPluginTiers();
+  ({ db, api, url: base_url, company_id, home, operator } = tiers);
+  ({ install, act, done, look, log, refusal, running, invoke, result, host, remove } = operator);
   outside = createServer((_, response) => response.end('reached')).listen(0, '127.0.0.1');
   await once(outside, 'listening');
   await writeFile(path.join(home, 'secret'), 'of the host');
-  env = {
-    ...baseEnv,
-    DATABASE_URL: db.url,
-    SERVICE_HOME: path.join(home, 'service'),
-    SERVICE_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
-    SERVICE_PLUGIN_SANDBOX: here.setting,
-    SERVICE_PLUGIN_WORKSPACE_ROOT: path.join(home, 'workspaces'),
-    ...bounds,
-    SERVICE_MCP_COMMANDS: JSON.stringify({
-      memory: {
-        command: [process.execPath, path.resolve(import.meta.dirname, '../http/stdio-mcp-server.mjs')],
-        readable: [path.resolve(import.meta.dirname, '../../node_modules')],
-      },
-    }),
-  };
-  const [web] = await Promise.all([
-    startService({ ...env, SERVICE_ROLE: 'web' }),
-    startScheduler(),
-    startScheduler(),
-  ]);
-  base_url = web.url;
-  api = await signIn(web);
-  ({ company_id } = await createTeam(api, []));
-  operator = pluginOperator(api, company_id);
-  ({ install, act, done, look, log, refusal, running, invoke, result, host, remove } = operator);
   oldest = await running();
   oldest_since = performance.now();
 });
 
 afterAll(async () => {
-  await killServices();
+  await tiers.stop();
   outside.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 describe('approval', () => {
@@ -435,10 +403,7 @@ describe('a plugin that means no good', () => {
 
   it('leaves a well-behaved neighbour alone, which outlives every deadline of its start', async () => {
     await waitFor(() => performance.now() - oldest_since > 16_000);
-    // Other tests kill schedulers.
-    const crashes = (await log(oldest)).filter(
-      ({ to_state, message }) => to_state === 'errored' && message !== 'the scheduler that ran it was lost',
-    );
+    const crashes = (await log(oldest)).filter(({ to_state }) => to_state === 'errored');
     expect(crashes).toEqual([]);
     expect(await result(oldest, 'echo', { text: 'still' })).toMatchObject({ text: 'still' });
   });
@@ -449,52 +414,5 @@ describe('a plugin that means no good', () => {
     expect(await done(plugin, 'stop')).toMatchObject({ state: 'stopped' });
     expect(performance.now() - begun).toBeGreaterThan(4500);
     await remove(plugin);
-  });
-});
-
-describe('schedulers', () => {
-  it('share the plugins evenly, hand them over when they stop, and take them from one that was killed', async () => {
-    if (schedulers.length < 2) await startScheduler();
-    const plugins = await Promise.all(Array.from({ length: 3 }, async () => running()));
-    const [first, second] = schedulers as [ServiceProcess, ServiceProcess];
-    await waitFor(async () => heldBy(db, [first.pid, second.pid], 2));
-    const third = await startScheduler();
-    const calls = operator.callMeanwhile(plugins[0]!);
-    await first.stop();
-    await waitFor(async () => heldBy(db, [second.pid, third.pid], 2));
-    await killScheduler(db, second);
-    schedulers = [third];
-    await waitFor(async () => heldBy(db, [third.pid]));
-    const answers = await calls.stop();
-    expect(
-      [...answers].filter((answer) => !['200', '503, after 2', '503, after 5'].includes(answer)),
-    ).toEqual([]);
-    expect(answers).toContain('200');
-    for (const plugin of [oldest, ...plugins])
-      expect(await result(plugin, 'echo', { text: 'here' })).toMatchObject({ text: 'here' });
-    expect(third.log.filter(({ level }) => level === 'error')).toEqual([]);
-  });
-
-  it('one that is killed with an MCP program leaves it to another, which answers the calls', async () => {
-    if (schedulers.length < 2) await startScheduler();
-    const { id } = await api.call<{ id: string }>('POST', `/api/companies/${company_id}/mcp-servers`, {
-      name: 'memory',
-      command: 'memory',
-    });
-    const refreshed = await api.call<object>('POST', `/api/mcp-servers/${id}/refresh`);
-    expect(refreshed).toMatchObject({ status: 'healthy', last_error: null });
-    const remember = async (fact: string) =>
-      api.send('POST', `/api/mcp-servers/${id}/tools/call`, { tool: 'remember', input: { fact } });
-    expect(await (await remember('one')).json()).toEqual({ answer: 'one\n' });
-    const pid = await programHolder(db, id);
-    const holder = schedulers.find((each) => each.pid === pid)!;
-    await killScheduler(db, holder);
-    schedulers = schedulers.filter((each) => each !== holder);
-    let asked = 0;
-    await waitFor(async () => (await remember(`after ${(asked += 1)}`)).ok);
-    expect(await programHolder(db, id)).not.toBe(pid);
-    // The program keeps its folder wherever it runs on this machine.
-    const { answer } = (await (await remember('last')).json()) as { answer: string };
-    expect(answer.split('\n').filter((line) => /^(one|last)$/.test(line))).toEqual(['one', 'last']);
   });
 });

@@ -1,20 +1,10 @@
 /** @in-order processes are started, serve, and are stopped */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  emptyDatabase,
-  processesIn,
-  signalProcessesIn,
-  spawnService,
-  startService,
-  waitFor,
-} from '@acp/testkit';
+import { emptyDatabase, spawnService, startService, waitFor } from '@acp/testkit';
 import type { ServiceProcess } from '@acp/testkit';
-import { admin, baseEnv, createTeam, signIn } from './api.ts';
+import { baseEnv, createTeam, signIn } from './api.ts';
 
 const statusOf = async (url: string): Promise<number> => (await fetch(url, { redirect: 'manual' })).status;
 
@@ -107,43 +97,5 @@ describe('four processes started at once on an empty database', () => {
     expect(await slow.finish()).toBe(401);
     expect(await Promise.all(exits)).toEqual(roles.map(() => ({ code: 0, signal: null })));
     expect(await waitFor(async () => fetch(`${both!.url}/healthz`).catch(() => 'refused'))).toBe('refused');
-  });
-});
-
-describe('an instance with an embedded database', () => {
-  let home: string;
-
-  beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'acp-home-'));
-  });
-
-  afterAll(async () => {
-    signalProcessesIn(home, 'SIGKILL');
-    await rm(home, { recursive: true, force: true });
-  });
-
-  it('recovers after a kill -9 of everything, and leaves no process behind on SIGTERM', async () => {
-    const env = { ...baseEnv, SERVICE_HOME: home };
-    const first = await startService(env);
-    const team = await createTeam(await signIn(first), ['Ada']);
-
-    expect(processesIn(home)).not.toEqual([]);
-    first.kill('SIGKILL');
-    signalProcessesIn(home, 'SIGKILL');
-    expect((await first.ended).signal).toBe('SIGKILL');
-
-    const second = await startService(env);
-    const api = await signIn(second);
-    const { agents } = await api.call<{ agents: { id: string }[] }>('GET', '/api/agents');
-    expect(agents.map(({ id }) => id)).toEqual(team.agents.map(({ id }) => id));
-
-    // A second process with the same home shares the server; the last one to exit stops it.
-    const third = await startService({ ...env, SERVICE_ROLE: 'web' });
-    expect(await second.stop()).toEqual({ code: 0, signal: null });
-    expect((await signIn(third)).cookie).toMatch(/^service_session=/);
-    expect(processesIn(home)).not.toEqual([]);
-    expect(await third.stop()).toEqual({ code: 0, signal: null });
-    expect(processesIn(home)).toEqual([]);
-    expect(third.output()).not.toContain(admin.password);
   });
 });
