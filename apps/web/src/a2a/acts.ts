@@ -49,7 +49,7 @@ export async function cancel(caller: A2aCaller, params: Params, dialect: Dialect
   const { id } = readTaskId(params);
   await caller.services
     // In 0.3 a cancelled task can't be cancelled again; in 1.0 cancelling is idempotent.
-    .transaction(async (tx) => cancelTask(tx, caller.agent, id, dialect === '1.0'))
+    .change(caller.agent.company_id, async (tx) => cancelTask(tx, caller.agent, id, dialect === '1.0'))
     .catch((error: unknown) => {
       throw translated(error, 'not_cancelable');
     });
@@ -79,13 +79,11 @@ export async function take(caller: A2aCaller, message: SentMessage, dialect: Dia
   const { agent, services } = caller;
   const { vault, push } = services;
   const { task_id } = await storing(caller, message.files, [], async (files) =>
-    services.turns.take(agent.company_id, async () =>
-      services.transaction(async (tx) => {
-        const receipt = await receiveMessage(tx, agent, { ...message, files });
-        if (config) await putPushConfig(tx, agent, receipt.task_id, { config, dialect }, vault, push);
-        return receipt;
-      }),
-    ),
+    services.change(agent.company_id, async (tx) => {
+      const receipt = await receiveMessage(tx, agent, { ...message, files });
+      if (config) await putPushConfig(tx, agent, receipt.task_id, { config, dialect }, vault, push);
+      return receipt;
+    }),
   ).catch((error: unknown) => {
     throw translated(error, 'unsupported');
   });

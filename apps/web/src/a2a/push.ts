@@ -27,7 +27,7 @@ export async function setPush(caller: A2aCaller, params: Params, dialect: Dialec
   const { agent, services } = caller;
   const { id } = await taskNamed(caller, readNames({ taskId: params.taskId }).taskId ?? '');
   const config_id = await services
-    .transaction(async (tx) =>
+    .change(agent.company_id, async (tx) =>
       putPushConfig(tx, agent, id, { config, dialect }, services.vault, services.push),
     )
     .catch((error: unknown) => {

@@ -14,10 +14,10 @@ const beginning = (message_id: string): Place => ({ message_id, run_id: null, se
 export function chatStreamRoutes(hub: LiveHub): Route[] {
   return [
     handle(rows.stream, async (context) => {
-      const { actor, subject, body, files, services, request } = context;
+      const { actor, company_id, subject, body, files, services, request } = context;
       const place = parseFrameId(request.get('last-event-id'));
       if (place !== null) return resume(hub, context, place);
-      const message = await services.transaction(async (tx) =>
+      const message = await services.change(company_id, async (tx) =>
         postChatMessage(tx, actor, subject, body, files),
       );
       return begin(hub, context, message);

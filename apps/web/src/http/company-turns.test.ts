@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { CompanyTurns } from './company-turns.ts';
 
 it('a company’s work is done a few at a time, in its order, and another’s meanwhile', async () => {
-  const turns = new CompanyTurns({ at_once: 2, waiting: 3 });
+  const turns = new CompanyTurns({ at_once: 2, waiting: 3, wait_ms: 60_000 });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const begin = async (company: string, name: string) =>
@@ -25,4 +25,35 @@ it('a company’s work is done a few at a time, in its order, and another’s me
   expect(await other).toBe('x');
   expect(begun).toEqual(['a', 'b', 'x', 'c', 'd', 'e']);
   expect(await turns.take('one', async () => Promise.resolve('again'))).toBe('again');
+});
+
+it('who waits too long is refused, and takes nobody’s place', async () => {
+  const turns = new CompanyTurns({ at_once: 1, wait_ms: 20 });
+  const held = Promise.withResolvers<void>();
+  const first = turns.take('one', async () => held.promise);
+  await expect(turns.take('one', async () => Promise.resolve())).rejects.toMatchObject({
+    kind: 'rate_limited',
+  });
+  held.resolve();
+  await first;
+  expect(await turns.take('one', async () => Promise.resolve('free again'))).toBe('free again');
+});
+
+it('places that become free together go to as many', async () => {
+  const turns = new CompanyTurns({ at_once: 2, wait_ms: 60_000 });
+  const held = Promise.withResolvers<void>();
+  const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const begun: string[] = [];
+  const work = [
+    turns.take('a', async () => held.promise),
+    turns.take('a', async () => held.promise),
+    turns.take('a', async () => one.promise.then(() => begun.push('one'))),
+    turns.take('a', async () => two.promise.then(() => begun.push('two'))),
+  ];
+  held.resolve();
+  two.resolve();
+  await work[3];
+  expect(begun).toEqual(['two']);
+  one.resolve();
+  await Promise.all(work);
 });

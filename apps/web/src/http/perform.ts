@@ -1,3 +1,4 @@
+import { actorId } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Call } from './call.ts';
 import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
@@ -8,7 +9,9 @@ export async function perform(database: Database, call: Call): Promise<Answer> {
   try {
     if (call.mounted.row.tx !== 'write') return await call.run();
     const write = async () => inTransaction(database, call);
-    return call.company_id === '' ? await write() : await call.services.turns.take(call.company_id, write);
+    // Strangers have none: they would wait for each other.
+    const owner = call.company_id || actorId(call.actor);
+    return owner === null ? await write() : await call.services.turns.take(owner, write);
   } finally {
     await call.release();
   }

@@ -31,6 +31,7 @@ import { join } from 'node:path';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import type { AlertRing } from '../live/alert-ring.ts';
 import { CompanyTurns } from './company-turns.ts';
+import { QUEUE_MS } from './tier-connections.ts';
 import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
 
@@ -94,10 +95,12 @@ export interface Services {
     payload: CommandPayload<N>,
     caller: { actor: Actor; company_id: string },
   ): Promise<CommandResult<N>>;
-  /** Changes to one company: they may wait for each other, and leave connections to all others. */
+  /** Changes of one owner: they may wait for each other, and leave connections to all others. */
   readonly turns: CompanyTurns;
   /** A transaction of its own, for the rare row with work outside of one (slow hashes, bytes, awaited commands). */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** The same in its owner's turn: the company's or, for what is about none, the caller's. Not within another turn. */
+  change<T>(owner: string, work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
 interface ServiceSources {
@@ -150,7 +153,7 @@ interface ServiceSources {
   listener?: Listener | undefined;
 }
 
-/** Connections that no company's changes take. */
+/** Connections that no owner's changes take. */
 const LEFT_TO_OTHERS = 2;
 const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
@@ -163,6 +166,10 @@ export function createServices({ database, config, listener, logger, ...sources 
   const files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   const vault = new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []);
+  const turns = new CompanyTurns({
+    at_once: Math.max(1, database.poolStats().max - LEFT_TO_OTHERS),
+    wait_ms: QUEUE_MS,
+  });
   return {
     storage,
     downloads: new OpenBodies(DOWNLOADS_PER_READER),
@@ -229,10 +236,8 @@ export function createServices({ database, config, listener, logger, ...sources 
         bodies: files.passing('commands'),
       });
     },
-    turns: new CompanyTurns({
-      at_once: Math.max(1, database.poolStats().max - LEFT_TO_OTHERS),
-      waiting: Infinity,
-    }),
+    turns,
     transaction: (work) => transaction(database, work),
+    change: async (owner, work) => turns.take(owner, async () => transaction(database, work)),
   };
 }

@@ -5,7 +5,7 @@ import type { Config, Logger } from '@acp/kernel';
 import { openInstanceStorage, type Storage } from '@acp/storage';
 
 // Queries of a burst wait for a connection rather than fail; clients and proxies wait at least a minute.
-const QUEUE_MS = 20_000;
+export const QUEUE_MS = 20_000;
 
 // A scheduler polls often enough; this only catches what a web process left behind while no scheduler ran.
 const OUTBOX_POLL_MS = 10_000;

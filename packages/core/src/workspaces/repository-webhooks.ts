@@ -97,6 +97,7 @@ export async function settleRepositoryWebhooksOf(tx: Tx, leaving: Leaving): Prom
 
 /** A verified event of a host. */
 interface HostEvent {
+  company_id: string;
   project_id: string;
   public_id: string;
   event: string;
@@ -127,7 +128,8 @@ export async function verifyHostEvent(
   if (row === undefined) throw notFound();
   verifyHost(vault.unseal(row.secret_sealed, secretPlace(public_id)), request, row.now_sec);
   const event = nameOfEvent(request);
-  return { project_id: row.project_id, public_id, event, branches: branchesOf(request.body) };
+  const { company_id, project_id } = row;
+  return { company_id, project_id, public_id, event, branches: branchesOf(request.body) };
 }
 
 /**

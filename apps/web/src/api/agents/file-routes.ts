@@ -30,8 +30,8 @@ export const agentFileRoutes: Route[] = [
     if (c.body.slug !== undefined && c.body.slug !== slug) throw invalid('body.slug differs from the path’s');
     return storeSkill(c, { slug, content: c.body.content });
   }),
-  handle(rows.deleteSkill, async ({ services, actor, subject, params }) => {
-    const key = await services.transaction((tx) => deleteFsSkill(tx, actor, subject, params.slug!));
+  handle(rows.deleteSkill, async ({ services, actor, company_id, subject, params }) => {
+    const key = await services.change(company_id, (tx) => deleteFsSkill(tx, actor, subject, params.slug!));
     await services.files.discard([key]);
   }),
   handle(rows.list, async (c) => paged(c, await listAgentFiles(c.tx, c.subject, c.query))),
@@ -49,8 +49,8 @@ export const agentFileRoutes: Route[] = [
       etag: file.sha256,
     });
   }),
-  handle(rows.delete, async ({ services, actor, subject, params }) => {
-    const key = await services.transaction((tx) => deleteAgentFile(tx, actor, subject, params.path!));
+  handle(rows.delete, async ({ services, actor, company_id, subject, params }) => {
+    const key = await services.change(company_id, (tx) => deleteAgentFile(tx, actor, subject, params.path!));
     await services.files.discard([key]);
   }),
 ];

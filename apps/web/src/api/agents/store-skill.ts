@@ -24,7 +24,9 @@ const about = { filename: 'SKILL.md', content_type: 'text/markdown' };
 /** Stores the bytes before the row, as for every file. */
 export async function storeSkill({ actor, subject, services }: SkillCall, skill: Skill): Promise<FsSkill> {
   return services.files.putBytes(['agents', subject.id], Buffer.from(skill.content), about, async (file) =>
-    services.transaction((tx) => putFsSkill(tx, actor, subject, skill, file, { fresh: false })),
+    services.change(subject.company_id, (tx) =>
+      putFsSkill(tx, actor, subject, skill, file, { fresh: false }),
+    ),
   );
 }
 

@@ -12,8 +12,8 @@ export const attachmentRoutes: Route[] = [
   }),
   handle(rows.download, (c) => sendFile(c, { ...c.subject, etag: c.subject.sha256 })),
   handle(rows.text, (c) => readAttachmentText(c.tx, c.subject, c.query.offset)),
-  handle(rows.delete, async ({ services, actor, subject }) => {
-    await services.transaction((tx) => deleteAttachment(tx, actor, subject));
+  handle(rows.delete, async ({ services, actor, company_id, subject }) => {
+    await services.change(company_id, (tx) => deleteAttachment(tx, actor, subject));
     await services.files.discard([subject.storage_key]);
   }),
 ];

@@ -15,7 +15,7 @@ export const logoRoutes: Route[] = [
     storeLogo(services, actor, company_id, files[0]!, body?.theme),
   ),
   handle(rows.delete, async ({ services, actor, company_id }) => {
-    const former = await services.transaction((tx) => deleteLogo(tx, actor, company_id));
+    const former = await services.change(company_id, (tx) => deleteLogo(tx, actor, company_id));
     await services.files.discard(former);
   }),
 ];

@@ -9,7 +9,7 @@ import { assertDecodes } from './logo-decoding.ts';
  * commit, or by the sweep. Throws `unsupported` for anything that is not a valid image.
  */
 export async function storeLogo(
-  { files, transaction }: Pick<Services, 'files' | 'transaction'>,
+  { files, change }: Pick<Services, 'files' | 'change'>,
   actor: Actor,
   company_id: string,
   { bytes, filename, content_type: declared }: MemoryFile,
@@ -18,7 +18,7 @@ export async function storeLogo(
   const { content_type, has_pixels } = checkLogoHeader(bytes, declared);
   if (has_pixels) await assertDecodes(company_id, bytes, content_type);
   return files.putBytes(['logos', company_id], bytes, { filename, content_type }, async (file) => {
-    const { logo, former } = await transaction(async (tx) => {
+    const { logo, former } = await change(company_id, async (tx) => {
       await keepStorageKeys(tx, [file.storage_key]);
       return setLogo(tx, actor, company_id, { ...file, theme });
     });

@@ -2,11 +2,12 @@ import type { routineTriggerEndpoints } from '@acp/contract';
 import { fireWebhook, openWebhook, webhookAnswer } from '@acp/core';
 import { CompanyTurns } from '../../http/company-turns.ts';
 import type { Context } from '../../http/handle.ts';
+import { QUEUE_MS } from '../../http/tier-connections.ts';
 
 type Row = (typeof routineTriggerEndpoints)['firePublic'];
 
 /** Fires of a routine wait for each other, and issues of a company for its next number. */
-const turns = new CompanyTurns({ at_once: 2, waiting: 100 });
+const turns = new CompanyTurns({ at_once: 2, waiting: 100, wait_ms: QUEUE_MS });
 
 /**
  * Handles a webhook request. The signature is verified outside of a transaction, so that strangers lock nothing; a failed
@@ -20,7 +21,7 @@ export async function receiveWebhook({ tx, params, request, body, services }: Co
   };
   const opened = await openWebhook(tx, params.publicId ?? '', signed, services.vault);
   const fired = await turns.take(opened.trigger.company_id, async () =>
-    services.transaction(async (inner) => fireWebhook(inner, opened, body)),
+    services.change(opened.trigger.company_id, async (inner) => fireWebhook(inner, opened, body)),
   );
   return webhookAnswer(fired);
 }

@@ -31,7 +31,7 @@ export const workerRoutes: Route[] = [
   ),
   handle(rows.control, async ({ tx, subject, params, services }) => {
     const { cancel, task } = await readControl(tx, subject.worker_id, params.taskId!);
-    if (cancel) await services.transaction(async (write) => recordStopped(write, task));
+    if (cancel) await services.change(subject.worker_id, async (write) => recordStopped(write, task));
     return { cancel };
   }),
   handle(rows.events, async ({ tx, subject, params, body }) =>
@@ -68,7 +68,9 @@ async function register(c: Context<typeof rows.register>): Promise<WorkerRegistr
   const key_hash = key === undefined ? undefined : sha256Hex(key);
   const known = key_hash === undefined ? undefined : await resolveWorker(c.tx, key_hash);
   if (known !== undefined) {
-    const worker = await services.transaction(async (tx) => resumeWorker(tx, known.worker_id, body));
+    const worker = await services.change(known.worker_id, async (tx) =>
+      resumeWorker(tx, known.worker_id, body),
+    );
     c.status(200);
     return { worker_id: worker.id, ...registrationOf(worker), tags: worker.tags };
   }

@@ -8,6 +8,6 @@ type Row = (typeof repositoryWebhookEndpoints)['receive'];
 export async function receiveHostEvent({ tx, params, request, body, services }: Context<Row>) {
   const sent = { body, header: (name: string) => request.get(name) };
   const event = await verifyHostEvent(tx, params.hookId ?? '', sent, services.vault);
-  const noted = await services.transaction(async (inner) => handleHostEvent(inner, event));
+  const noted = await services.change(event.company_id, async (inner) => handleHostEvent(inner, event));
   return { status: noted ? ('noted' as const) : ('ignored' as const) };
 }
