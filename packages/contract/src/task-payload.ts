@@ -3,7 +3,7 @@
  * Unlike in API responses, fields without data are omitted, so that older workers keep working.
  */
 import { Type, type Static } from 'typebox';
-import { JsonObject } from './schema-kit.ts';
+import { JsonObject, Uuid } from './schema-kit.ts';
 
 const Optional = Type.Optional;
 const Strings = Type.Array(Type.String());
@@ -47,13 +47,14 @@ const TaskIssue = Type.Object({
 });
 
 export const TaskPayload = Type.Object({
-  run_id: Type.String(),
-  agent_id: Type.String(),
+  /** Names folders and processes of workers. */
+  run_id: Uuid,
+  agent_id: Uuid,
   agent_name: Type.String(),
   agent_role: Type.String(),
   manager_name: Optional(Type.String()),
   manager_role: Optional(Type.String()),
-  company_id: Type.String(),
+  company_id: Uuid,
   company_name: Type.String(),
   adapter_type: Type.String(),
   /** As configured: secrets stay references. */

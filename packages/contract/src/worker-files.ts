@@ -1,6 +1,6 @@
 /** Files that the reference worker keeps on disk. */
 import { Type, type Static } from 'typebox';
-import { FailTask, TaskResult } from './workers.ts';
+import { FailTask, TaskResult, WorkerKey } from './workers.ts';
 
 /** A result waiting to be delivered to the service. */
 export const WorkerReport = Type.Union([
@@ -10,4 +10,4 @@ export const WorkerReport = Type.Union([
 export type WorkerReport = Static<typeof WorkerReport>;
 
 /** The key that the service issued to the worker. */
-export const WorkerKeyFile = Type.Object({ api_key: Type.String({ minLength: 16 }) });
+export const WorkerKeyFile = Type.Object({ api_key: WorkerKey });

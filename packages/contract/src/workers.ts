@@ -77,12 +77,15 @@ export const RegisterWorker = Type.Object({
 });
 export type RegisterWorker = Static<typeof RegisterWorker>;
 
+/** As it goes into a header. */
+export const WorkerKey = Type.String({ minLength: 16, maxLength: 200, pattern: '^[\\x21-\\x7e]+$' });
+
 /** Fields that don't apply are omitted: the key of a resumed worker, the prompt of one that awaits approval. */
 export const WorkerRegistration = Type.Object({
   worker_id: Uuid,
   status: OneOf(workerStatuses),
   /** Shown only once. */
-  api_key: Optional(Type.String()),
+  api_key: Optional(WorkerKey),
   /** The effective tags; omitted while the worker awaits approval. */
   tags: Optional(Type.Array(Type.String())),
   operating_prompt: Optional(Type.String()),
