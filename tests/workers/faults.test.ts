@@ -1,8 +1,8 @@
 /** Failures that a fleet survives, and its cost while nothing is waiting. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { schema } from '@acp/db';
+import { schema, transaction } from '@acp/db';
 import { waitFor } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { createFleet } from '../../apps/web/src/fleet/fleet.ts';
 import { TestFleet } from './fleet.ts';
 
@@ -42,6 +42,29 @@ it('many repeats of one result at once are all taken as one', async () => {
   await fleet.ended(run_id);
   const comments = fleet.kit.database.db.$count(schema.comments, eq(schema.comments.issue_id, issue.id));
   expect(await comments).toBe(1);
+  await stopScheduler();
+});
+
+it('what no longer fits into a full transcript is refused before anything is locked or written', async () => {
+  const { db } = fleet.kit.database;
+  const stopScheduler = await fleet.startScheduler();
+  const worker = await fleet.register();
+  const { run_id } = await fleet.work();
+  const task = await fleet.claimed(worker);
+  const path = `/api/workers/tasks/${task.id}/events`;
+  const send = async (text: string) =>
+    (await worker.call('POST', path, { events: [{ kind: 'output', payload: { text } }] })).status;
+  expect(await send('Begun.')).toBe(204);
+  await db
+    .update(schema.remote_tasks)
+    .set({ transcript_bytes: 32 * 1024 * 1024 - 100 })
+    .where(eq(schema.remote_tasks.id, task.id));
+  await transaction(fleet.kit.database, async (tx) => {
+    await tx.execute(sql`select from heartbeat_runs where id = ${run_id} for update`);
+    expect(await send('x'.repeat(60_000))).toBe(413);
+  });
+  expect(await send('Fits.')).toBe(204);
+  expect(await send('Does not fit any more.')).toBe(413);
   await stopScheduler();
 });
 

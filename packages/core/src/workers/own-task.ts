@@ -11,6 +11,7 @@ export interface OwnTask {
   worker_id: string;
   run: { id: string; agent_id: string; subject_id: string | null; kind: string };
   called_off: boolean;
+  transcript_bytes: number;
 }
 
 interface Found extends Record<string, unknown> {
@@ -23,6 +24,7 @@ interface Found extends Record<string, unknown> {
   subject_id: string | null;
   kind: string;
   called_off: boolean;
+  transcript_bytes: number;
 }
 
 /**
@@ -31,14 +33,15 @@ interface Found extends Record<string, unknown> {
  */
 export async function ownTask(tx: Tx, worker_id: string, task_id: string): Promise<OwnTask> {
   const { rows } = await tx.execute<Found>(sql`
-    select t.id, t.status, t.company_id, t.worker_id, t.agent_id, r.id as run_id, r.subject_id, r.kind,
+    select t.id, t.status, t.company_id, t.worker_id, t.agent_id, t.transcript_bytes, r.id as run_id, r.subject_id, r.kind,
       r.cancel_requested_at is not null as called_off
     from remote_tasks t join heartbeat_runs r on r.id = t.heartbeat_run_id
     where t.id = ${task_id} and t.worker_id = ${worker_id}`);
   const [row] = rows;
   if (row === undefined) throw notFound();
-  const { id, status, company_id, called_off, run_id, agent_id, subject_id, kind } = row;
-  return { id, status, company_id, worker_id, called_off, run: { id: run_id, agent_id, subject_id, kind } };
+  const { id, status, company_id, called_off, transcript_bytes, run_id, agent_id, subject_id, kind } = row;
+  const run = { id: run_id, agent_id, subject_id, kind };
+  return { id, status, company_id, worker_id, called_off, transcript_bytes, run };
 }
 
 /** Whether the task is this worker's, ended or not. */
