@@ -81,6 +81,10 @@ const MOST_PAGES = 30;
 
 /** The hash of a commit. */
 export const Sha = Type.String({ pattern: '^[0-9a-f]{40,64}$' });
+/** Of a pull request, as it can be stored. */
+export const PullNumber = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 });
+
+export const unreadable = (): GitError => new GitError('the server’s answer can’t be read', null);
 
 /** One server's API with one secret, which is sent nowhere else. */
 export class HostApi {
@@ -118,7 +122,7 @@ export class HostApi {
     try {
       return createValidator(schema, 'answer')(answer.json());
     } catch {
-      throw new GitError('the server’s answer can’t be read', null);
+      throw unreadable();
     }
   }
 

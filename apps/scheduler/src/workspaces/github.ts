@@ -11,21 +11,27 @@ import {
   type MergeMethod,
   type NewPullRequest,
   PAGE,
+  PullNumber,
   Sha,
   tokenOf,
+  unreadable,
 } from './git-host.ts';
 
 const Nullish = <T extends ReturnType<typeof Type.String>>(schema: T) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
+/** Null: the fork it came from is gone. */
+const Repo = Type.Optional(Type.Union([Type.Object({ id: Type.Integer() }), Type.Null()]));
+
 /** The part of an answer that is read; it contains much more. */
 const GithubPull = Type.Object({
-  number: Type.Integer(),
+  number: PullNumber,
   html_url: WebUrl,
   title: Name,
   state: Type.String(),
   merged_at: Nullish(Type.String()),
-  head: Type.Object({ sha: Sha }),
+  head: Type.Object({ ref: Type.String(), sha: Sha, repo: Repo }),
+  base: Type.Object({ repo: Repo }),
 });
 const GithubReviews = Type.Array(
   Type.Object({
@@ -67,12 +73,14 @@ export class Github implements GitHost {
 
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
     const query = new URLSearchParams({ state: 'open', head: `${this.#owner}:${branch}` });
-    const [found] = await this.#api.call(
+    const all = await this.#api.call(
       'GET',
       `${this.#path}/pulls?${query.toString()}`,
       Type.Array(GithubPull),
       signal,
     );
+    // Servers that don't know the filter list all, and forks of the same owner pass it: anyone may name a branch as we do.
+    const found = all.find(({ head, base }) => head.ref === branch && head.repo?.id === base.repo?.id);
     return found && this.#stateOf(found, signal);
   }
 
@@ -87,6 +95,7 @@ export class Github implements GitHost {
 
   async look(number: number, signal: AbortSignal): Promise<PullRequestState> {
     const pull = await this.#api.call('GET', `${this.#path}/pulls/${number}`, GithubPull, signal);
+    if (pull.number !== number) throw unreadable();
     return this.#stateOf(pull, signal);
   }
 

@@ -12,6 +12,7 @@ const request = (iid: number, source_project_id: number | null, more: object = {
   title: `Number ${iid}`,
   state: 'opened',
   sha: 'a'.repeat(40),
+  source_branch: 'HAR-1-a-shop',
   source_project_id,
   target_project_id: OWN,
   ...more,

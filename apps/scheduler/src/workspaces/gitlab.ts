@@ -10,16 +10,19 @@ import {
   type MergeMethod,
   type NewPullRequest,
   PAGE,
+  PullNumber,
   Sha,
   tokenOf,
+  unreadable,
 } from './git-host.ts';
 
 const MergeRequest = Type.Object({
-  iid: Type.Integer(),
+  iid: PullNumber,
   web_url: WebUrl,
   title: Name,
   state: Type.String(),
   sha: Type.Union([Sha, Type.Null()]),
+  source_branch: Type.String(),
   /** Null: the fork it came from is gone. */
   source_project_id: Type.Union([Type.Integer(), Type.Null()]),
   target_project_id: Type.Integer(),
@@ -50,7 +53,8 @@ export class Gitlab implements GitHost {
     for await (const page of this.#api.pages(list, Type.Array(MergeRequest), signal)) {
       // Forks are listed too, and anyone may name a branch there as we do.
       const found = page.find(
-        ({ source_project_id, target_project_id }) => source_project_id === target_project_id,
+        ({ source_branch, source_project_id, target_project_id }) =>
+          source_branch === branch && source_project_id === target_project_id,
       );
       if (found) return this.look(found.iid, signal);
       if (page.length < PAGE) break;
@@ -72,10 +76,9 @@ export class Gitlab implements GitHost {
   }
 
   async look(number: number, signal: AbortSignal): Promise<PullRequestState> {
-    return this.#stateOf(
-      await this.#api.call('GET', `${this.#path}/${number}`, MergeRequest, signal),
-      signal,
-    );
+    const found = await this.#api.call('GET', `${this.#path}/${number}`, MergeRequest, signal);
+    if (found.iid !== number) throw unreadable();
+    return this.#stateOf(found, signal);
   }
 
   async merge(number: number, commit: string, method: MergeMethod, signal: AbortSignal): Promise<void> {
