@@ -14,6 +14,7 @@ import { enqueue, enqueueMany } from '@acp/queue';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges, systemActor } from '../activity/index.ts';
 import { findIssue, type IssueRow } from '../issues/index.ts';
+import type { WorkspaceFacts } from './open-workspace.ts';
 import { type WorkspaceRow, workspaceChange, workspaceOf } from './present.ts';
 
 const { workspace_actions: actions, workspaces } = schema;
@@ -100,7 +101,7 @@ export interface ClaimedAction {
     repo_secret: string | null;
     close_on_merge: boolean;
   } | null;
-  bundle: { storage_key: string; size_bytes: number; version: number } | null;
+  bundle: WorkspaceFacts['bundle'];
 }
 
 /** Undefined if it is finished, gone, or claimed by someone else; or if it waits, as the company has two in progress. */
@@ -134,7 +135,7 @@ export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<C
       case when p.id is not null then jsonb_build_object('repo_url', p.repo_url, 'repo_secret', p.repo_secret,
         'close_on_merge', p.close_on_merge) end as project,
       case when b.workspace_id is not null then jsonb_build_object('storage_key', b.storage_key,
-        'size_bytes', b.size_bytes, 'version', b.version) end as bundle
+        'size_bytes', b.size_bytes, 'sha256', b.sha256, 'version', b.version) end as bundle
     from workspaces w join issues i on i.id = w.issue_id
       left join projects p on p.id = w.project_id and p.deleted_at is null
       left join workspace_bundles b on b.workspace_id = w.id

@@ -23,7 +23,7 @@ export interface WorkspaceFacts {
   agent_name: string;
   project: ProjectOfWorkspace | null;
   /** Location of what the repository lacks; null if nothing. */
-  bundle: { storage_key: string; size_bytes: number; version: number } | null;
+  bundle: { storage_key: string; size_bytes: number; sha256: string; version: number } | null;
   /** The oldest comments that the agent has not been shown in their present form. */
   remarks: OpenRemark[];
   remark_count: number;
@@ -161,7 +161,12 @@ export async function markCommentsDelivered(
 async function bundleOf(tx: Tx, workspace_id: string): Promise<WorkspaceFacts['bundle']> {
   const { workspace_bundles: bundles } = schema;
   const [row] = await tx
-    .select({ storage_key: bundles.storage_key, size_bytes: bundles.size_bytes, version: bundles.version })
+    .select({
+      storage_key: bundles.storage_key,
+      size_bytes: bundles.size_bytes,
+      sha256: bundles.sha256,
+      version: bundles.version,
+    })
     .from(bundles)
     .where(eq(bundles.workspace_id, workspace_id));
   return row ?? null;
