@@ -3,13 +3,13 @@
  * guard sits where connections are made, so every redirect passes it again, and it connects to exactly the addresses that
  * it checked, so a name can't resolve differently the second time.
  */
-import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { createRequire } from 'node:module';
 import { isIP, type LookupFunction } from 'node:net';
 import type * as Undici from 'undici';
 import type { buildConnector, Dispatcher } from 'undici';
 import { isForbiddenAddress, type EgressPolicy } from './address-policy.ts';
 import { type HostList, portOf } from './host-list.ts';
+import { type Lookup, nameLookup } from './name-lookup.ts';
 
 export interface GuardedFetchOptions {
   egress: EgressPolicy;
@@ -17,19 +17,13 @@ export interface GuardedFetchOptions {
   allow_hosts?: readonly string[];
   /** The only hosts that may be reached, redirects included: keeps a key from following a redirect elsewhere. */
   only_hosts?: readonly string[];
-  /** Name resolution; by default the system's. */
+  /** Name resolution; by default that of the system's name servers. */
   lookup?: Lookup;
 }
 
 /** Loaded when a first request is made: it takes 6 MB, which a process that asks nobody has no use for. */
 export const undici = (): typeof Undici => require('undici') as typeof Undici;
 const require = createRequire(import.meta.url);
-
-/** Resolves a name to all its addresses. */
-export type Lookup = (
-  hostname: string,
-  done: (error: Error | null, addresses: LookupAddress[]) => void,
-) => void;
 
 /** Can also be restricted to a list of hosts, sharing its connections with the unrestricted one. */
 export type GuardedFetch = typeof fetch & {
@@ -128,7 +122,7 @@ async function portable(input: Parameters<typeof fetch>[0], init: RequestInit = 
 }
 
 export function guardedConnector(options: GuardedFetchOptions): buildConnector.connector {
-  const { egress, lookup = systemLookup } = options;
+  const { egress, lookup = usualLookup } = options;
   const allowed = hostSet(options.allow_hosts ?? []);
   const only = options.only_hosts ? hostSet(options.only_hosts) : null;
   const { buildConnector } = undici();
@@ -151,7 +145,7 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
 }
 
 /** A lookup whose result is what the socket connects to; a name is refused if any of its addresses is forbidden. */
-export function guardedLookup(policy: EgressPolicy, lookup: Lookup = systemLookup): LookupFunction {
+export function guardedLookup(policy: EgressPolicy, lookup: Lookup = usualLookup): LookupFunction {
   return (hostname, wanted, done) => {
     lookup(hostname, (error, addresses) => {
       if (error) return done(error, []);
@@ -165,7 +159,8 @@ export function guardedLookup(policy: EgressPolicy, lookup: Lookup = systemLooku
   };
 }
 
-const systemLookup: Lookup = (hostname, done) => dnsLookup(hostname, { all: true }, done);
+/** One for all: names wait for each other only there. */
+const usualLookup = nameLookup();
 
 // Brackets of IPv6 literals are dropped, as undici does with a target's host name.
 function hostSet(hosts: readonly string[]): ReadonlySet<string> {

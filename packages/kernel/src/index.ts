@@ -111,7 +111,8 @@ export {
   guardedLookup,
   NotListedError,
 } from './guarded-fetch.ts';
-export type { GuardedFetch, Lookup } from './guarded-fetch.ts';
+export type { GuardedFetch } from './guarded-fetch.ts';
+export type { Lookup } from './name-lookup.ts';
 export { canonicalHost, HostList, portOf, readHostRule, writeHostRule } from './host-list.ts';
 export { isInsideFolder, makeFolders, realPlace } from './folders.ts';
 export {
