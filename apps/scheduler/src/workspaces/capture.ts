@@ -4,12 +4,13 @@
  * own repository and inspected there.
  */
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Reach, runShell, type SandboxSpec, shutIn, type ShutInConfig } from '@acp/adapters';
 import { BUBBLEWRAP_MEND, type Config, dropTree, findBubblewrap, newId, storableText } from '@acp/kernel';
 import { CAPTURE_SCRIPT } from './capture-script.ts';
 import { git, type GitCall, gitConfiguration, GitError, tolerated } from './git.ts';
+import { TAKEN } from './repository-upkeep.ts';
 import type { WorkspaceFolder } from './workspace-folder.ts';
 
 type CaptureConfig = ShutInConfig & Pick<Config, 'repository_max_size' | 'workspace_max_change'>;
@@ -223,19 +224,34 @@ async function takeObjects(
   local: Pick<GitCall, 'cwd' | 'signal' | 'timeout_ms'>,
 ): Promise<void> {
   const most = config.repository_max_size;
+  const objects = join(local.cwd, 'objects');
+  const taken = join(local.cwd, `${TAKEN}${newId()}`);
   const file = await open(pack, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => null,
   );
   try {
+    await mkdir(join(taken, 'pack'), { recursive: true, mode: 0o700 });
     const found = await file?.stat();
     if (file === null || found?.isFile() !== true) throw new GitError('the folder returned no objects', null);
     if (found.size > most) throw new GitError('the changes are larger than the limit', null);
     const args = ['index-pack', '--stdin', '--fix-thin', `--strict=${tolerated.join(',')}`];
-    await git({ ...local, args, stdin: file, max_file: most });
+    await git({ ...local, args, stdin: file, max_file: most, env: takenInto(taken, objects) });
+    // Last the index: with it, git knows the pack.
+    const parts = (await readdir(join(taken, 'pack'))).toSorted(
+      (a, b) => Number(a.endsWith('.idx')) - Number(b.endsWith('.idx')),
+    );
+    for (const part of parts) await rename(join(taken, 'pack', part), join(objects, 'pack', part));
   } finally {
     await file?.close();
+    await rm(taken, { recursive: true, force: true });
   }
 }
+
+/** Apart from what is fetched meanwhile: whoever ends such a fetch removes what it left. */
+const takenInto = (taken: string, objects: string): Record<string, string> => ({
+  GIT_OBJECT_DIRECTORY: taken,
+  GIT_ALTERNATE_OBJECT_DIRECTORIES: objects,
+});
 
 async function assertAncestor(
   repository: string,

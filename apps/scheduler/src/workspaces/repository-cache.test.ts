@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, loadConfig } from '@acp/kernel';
 import { type GitServer, startGitServer } from '@acp/testkit';
+import { GitError } from './git.ts';
 import { RepositoryCache } from './repository-cache.ts';
 
 const withGit: typeof describe.skip = findProgram('git') === undefined ? describe.skip : describe;
@@ -36,5 +38,24 @@ withGit('a company’s copy of a repository', () => {
     await utimes(path.join(folder, 'service-fetched'), ahead, ahead);
     await cache.fetched(repository, often);
     expect((await cache.baseOf(folder, 'main', signal)).commit).not.toBe(before.commit);
+  });
+
+  it('that is too large leaves nothing of what was fetched, however often it is tried', async () => {
+    const large = await startGitServer({ 'large.bin': randomBytes(1_000_000).toString('base64') });
+    const cache = new RepositoryCache(
+      loadConfig({
+        SERVICE_HOME: home,
+        SERVICE_REPOSITORY_HOSTS: large.host,
+        SERVICE_REPOSITORY_MAX_SIZE: '300kB',
+      }),
+    );
+    const repository = { company_id: 'c', repo_url: large.url, secret: null, list: null };
+    const folder = cache.folderOf(repository);
+    for (let tries = 0; tries < 2; tries += 1) {
+      const fetched = cache.fetched(repository, { max_age_ms: 0, tolerant: true, signal });
+      await expect(fetched).rejects.toBeInstanceOf(GitError);
+      expect(await readdir(path.join(folder, 'objects', 'pack'))).toEqual([]);
+    }
+    await large.close();
   });
 });

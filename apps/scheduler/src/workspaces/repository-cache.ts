@@ -10,7 +10,7 @@ import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
-import { dropStale, mergePacks } from './repository-upkeep.ts';
+import { dropStale, mergePacks, withoutRemains } from './repository-upkeep.ts';
 
 type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
 
@@ -149,16 +149,13 @@ export class RepositoryCache {
   }
 
   async #fetch(folder: string, repository: Repository, signal: AbortSignal): Promise<void> {
+    // First, since that may be what the disk is full of.
+    await dropStale(folder);
     await assertRoom(this.#config);
     if ((await ageOf(folder)) === null) await this.#create(folder, signal);
-    await dropStale(folder);
     const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
-    await this.remote(
-      folder,
-      repository,
-      (url) => ['fetch', ...refs, url, '+refs/heads/*:refs/remotes/origin/*'],
-      signal,
-    );
+    const args = (url: string) => ['fetch', ...refs, url, '+refs/heads/*:refs/remotes/origin/*'];
+    await withoutRemains(folder, async () => this.remote(folder, repository, args, signal));
     const head = await this.remote(
       folder,
       repository,

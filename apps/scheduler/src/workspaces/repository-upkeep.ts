@@ -10,15 +10,35 @@ const MERGE_MS = 15 * 60_000;
 /** No one keeps a git lock, or leaves a file unwritten, for this long. */
 const STALE_MS = 20 * 60_000;
 
+/** Where packs of a workspace are until they are whole. */
+export const TAKEN = 'taken-';
+const PACKS = join('objects', 'pack');
+const isHalfPack = (name: string): boolean => /^objects\/pack\/(tmp_|\.tmp-)/.test(name);
+
 /** Removes what a killed process leaves behind: locks, which git would not wait for, and half-written packs. */
 export async function dropStale(folder: string): Promise<void> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   for (const name of names) {
     const isLock = name.endsWith('.lock') && !name.startsWith('objects/');
-    if (!isLock && !/^objects\/pack\/(tmp_|\.tmp-)|^bundle-/.test(name)) continue;
+    if (!isLock && !isHalfPack(name) && !/^bundle-|^taken-[^/]+$/.test(name)) continue;
     const path = join(folder, name);
     const found = await stat(path).catch(() => null);
-    if (found !== null && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
+    if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Removes what the work has left half-written if it fails; git does not, and it may be as large as a whole repository. */
+export async function withoutRemains<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const halves = async (): Promise<string[]> =>
+    (await readdir(join(folder, PACKS)).catch(() => [])).filter((name) => isHalfPack(join(PACKS, name)));
+  const before = new Set(await halves());
+  try {
+    return await work();
+  } catch (err) {
+    for (const name of await halves())
+      if (!before.has(name)) await rm(join(folder, PACKS, name), { force: true });
+    throw err;
   }
 }
 
