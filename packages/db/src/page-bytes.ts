@@ -1,5 +1,6 @@
 /** Limits the bytes of rows in one response. The database does the counting, so excess rows never leave it. */
 import { type AnyColumn, is, Column, type SQL, sql } from 'drizzle-orm';
+import { selectionReader } from './row-reader.ts';
 import type { Tx } from './tx.ts';
 
 /** A page ends with the row that reaches this size (decisions 10.7). */
@@ -19,11 +20,13 @@ interface Selected {
 /**
  * The first rows of a listing that fit into a page. Both wrapping statements keep its order: a window without an order of
  * its own takes rows as they come.
+ * @param texts names of those fields, other than columns, that are text and may be long
  * @returns `more`: the listing continues
  */
 export async function readWithinBytes<Row>(
   tx: Tx,
   listing: Listing<Row>,
+  texts: readonly string[] = [],
 ): Promise<{ rows: Row[]; more: boolean }> {
   const listed = listing.as('listed') as Selected;
   const fields = listed._.selectedFields;
@@ -31,19 +34,17 @@ export async function readWithinBytes<Row>(
   const sized = tx
     .select({
       ...(fields as Record<string, AnyColumn>),
-      bytes_before: bytesBefore(sql.join([sql`${ROW_BYTES}::int`, ...bytes], sql` + `)).as('bytes_before'),
+      bytes_before: bytesBefore([...bytes, ...texts.map(bytesOfText)]).as('bytes_before'),
       more: hasNext.as('more'),
     })
     .from(listed as never)
     .as('sized');
-  const rows = (await tx
+  const page = tx
     .select()
     .from(sized)
-    .where(sql`${sized.bytes_before} < ${PAGE_BYTES}`)) as (Row & { more: boolean; bytes_before: unknown })[];
-  return {
-    more: rows.at(-1)?.more ?? false,
-    rows: rows.map(({ bytes_before: _bytes, more: _more, ...row }) => row as Row),
-  };
+    .where(sql`${sized.bytes_before} < ${PAGE_BYTES}`);
+  const { rows } = await tx.execute(page);
+  return { more: rows.at(-1)?.['more'] === true, rows: rows.map(selectionReader<Row>(fields)) };
 }
 
 /**
@@ -51,17 +52,21 @@ export async function readWithinBytes<Row>(
  * @param long names of the columns that may be long, all of type text
  */
 export function withinBytes(statement: SQL, long: readonly string[]): SQL {
-  const bytes = long.map((name) => sql`coalesce(octet_length(listed.${sql.identifier(name)}), 0)`);
   return sql`select * from (
-    select listed.*, ${bytesBefore(sql.join([sql`${ROW_BYTES}::int`, ...bytes], sql` + `))} as bytes_before, ${hasNext} as more
+    select listed.*, ${bytesBefore(long.map(bytesOfText))} as bytes_before, ${hasNext} as more
     from (${statement}) listed
   ) sized where bytes_before < ${PAGE_BYTES}`;
 }
 
-const bytesBefore = (bytes: SQL) =>
-  sql<number>`coalesce(sum(${bytes}) over (rows between unbounded preceding and 1 preceding), 0)::bigint`;
+// One window for both: each would be a pass of its own over the rows.
+const rowsBefore = sql`(rows between unbounded preceding and 1 preceding)`;
 
-const hasNext = sql<boolean>`coalesce(lead(true) over (), false)`;
+const bytesBefore = (bytes: readonly SQL[]) =>
+  sql<number>`coalesce(sum(${sql.join([sql`${ROW_BYTES}::int`, ...bytes], sql` + `)}) over ${rowsBefore}, 0)::bigint`;
+
+const hasNext = sql<boolean>`coalesce(lead(true) over ${rowsBefore}, false)`;
+
+const bytesOfText = (name: string) => sql`coalesce(octet_length(listed.${sql.identifier(name)}), 0)`;
 
 /** The length of text is known without reading it; jsonb has to be serialised first. */
 function bytesOf(column: AnyColumn): SQL {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { instantText, jsonRowReader, rowReader } from './row-reader.ts';
+import { sql } from 'drizzle-orm';
+import { instantText, jsonRowReader, rowReader, selectionReader } from './row-reader.ts';
 import { heartbeat_runs, routine_runs } from './schema/index.ts';
 
 describe('a row of a hand-written statement', () => {
@@ -18,6 +19,50 @@ describe('a row of a hand-written statement', () => {
     const raw = { id: 'one', started_at: '2026-03-14 09:26:53.5+00', finished_at: null, input_tokens: '12' };
     const row = jsonRowReader(heartbeat_runs)({ ...raw });
     expect(row).toEqual({ ...rowReader(heartbeat_runs)({ ...raw }), started_at: '2026-03-14T09:26:53.500Z' });
+  });
+});
+
+describe('a row of a select that is sent by hand', () => {
+  const { started_at, payload, fence } = heartbeat_runs;
+  const fields = {
+    began: started_at,
+    payload,
+    fence,
+    plain: sql`1`.as('one'),
+    twice: sql`2`.mapWith((value: string) => Number(value) * 2).as('two'),
+  };
+
+  it('has the fields of the select alone, under their names and with their types', () => {
+    const raw = {
+      started_at: '2026-03-14 09:26:53.589+00',
+      payload: '12',
+      fence: '7',
+      one: '1',
+      two: '2',
+      other: 1,
+    };
+    expect(selectionReader(fields)(raw)).toEqual({
+      began: new Date('2026-03-14T09:26:53.589Z'),
+      payload: '12',
+      fence: 7,
+      plain: '1',
+      twice: 4,
+    });
+  });
+
+  it('has null for whatever is null', () => {
+    const raw = { started_at: null, payload: null, fence: null, one: null, two: null };
+    expect(selectionReader(fields)(raw)).toEqual({
+      began: null,
+      payload: null,
+      fence: null,
+      plain: null,
+      twice: null,
+    });
+  });
+
+  it('cannot be read if a field has no name in the statement', () => {
+    expect(() => selectionReader({ unnamed: sql`1` })).toThrow('has an alias');
   });
 });
 

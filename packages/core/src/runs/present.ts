@@ -1,4 +1,4 @@
-import { type Actor, type Run, type RunEvent, type RunStatus, runStatuses } from '@acp/contract';
+import { type Actor, type Run, type RunStatus, runStatuses } from '@acp/contract';
 import { cutText } from '@acp/kernel';
 import type { RunRow } from './types.ts';
 
@@ -52,20 +52,6 @@ export function presentRun(run: RunRow, reader: Actor | null): Run {
 export function summarizeRun(run: RunRow): Run {
   const shown = presentRun(run, null);
   return { ...shown, summary: cut(shown.summary), error: cut(shown.error) };
-}
-
-export function presentRunEvent(row: {
-  seq: number;
-  kind: string;
-  payload: unknown;
-  created_at: Date;
-}): RunEvent {
-  return {
-    seq: row.seq,
-    kind: row.kind,
-    payload: row.payload as RunEvent['payload'],
-    created_at: row.created_at,
-  };
 }
 
 function cut(text: string | null): string | null {

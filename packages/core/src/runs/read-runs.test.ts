@@ -3,9 +3,9 @@ import { type Database, schema } from '@acp/db';
 import { createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { newId } from '@acp/kernel';
-import { endedAmong, findRun, listRuns, presentRun } from '../index.ts';
+import { endedAmong, findRun, listRunEvents, listRuns, presentRun } from '../index.ts';
 
-const { agents, heartbeat_runs } = schema;
+const { agents, heartbeat_runs, run_events } = schema;
 
 let database: Database;
 beforeAll(async () => {
@@ -109,6 +109,47 @@ describe('a run', () => {
     expect(shown.cost_usd).toBe(1e-8);
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['fence']));
     expect(Object.keys(shown)).not.toEqual(expect.arrayContaining(['lease_expires_at']));
+  });
+});
+
+describe('a transcript', () => {
+  const write = async ({ id, transcript_part }: typeof heartbeat_runs.$inferSelect, payloads: unknown[]) => {
+    await database.db.insert(run_events).values(
+      payloads.map((payload, place) => ({
+        run_id: id,
+        part: transcript_part,
+        seq: place + 1,
+        kind: 'output',
+        payload,
+        created_at: new Date('2026-03-14T09:26:53.580Z'),
+      })),
+    );
+  };
+  const read = async (id: string, after = 0) =>
+    listRunEvents(database.db, { kind: 'system', name: 'tests' }, id, { after, limit: 1000 });
+
+  it('is read as it was written, with instants as JSON has them', async () => {
+    const { add } = await setUp();
+    const run = await add();
+    const payload = { text: '"ü" \\ 12', parts: [1.5, null, { deep: true }] };
+    await write(run, [payload, {}]);
+    const created_at = '2026-03-14T09:26:53.580Z';
+    expect(await read(run.id)).toEqual([
+      { seq: 1, kind: 'output', payload, created_at },
+      { seq: 2, kind: 'output', payload: {}, created_at },
+    ]);
+  });
+
+  it('of long entries is read in parts of 4 MB, each ended by the entry that reaches it', async () => {
+    const { add } = await setUp();
+    const run = await add();
+    const text = 'x'.repeat(1024 * 1024);
+    await write(
+      run,
+      Array.from({ length: 6 }, () => ({ text })),
+    );
+    const parts = [await read(run.id), await read(run.id, 4), await read(run.id, 6)];
+    expect(parts.map((part) => part.map(({ seq }) => seq))).toEqual([[1, 2, 3, 4], [5, 6], []]);
   });
 });
 

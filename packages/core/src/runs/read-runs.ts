@@ -1,10 +1,18 @@
 import { type Actor, type Run, type RunEvent, runStatuses } from '@acp/contract';
-import { newestFirst, type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@acp/db';
+import {
+  instantText,
+  newestFirst,
+  type Page,
+  type PageRequest,
+  readWithinBytes,
+  schema,
+  type Tx,
+} from '@acp/db';
 import { invalid, isUuid, said } from '@acp/kernel';
 import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { ofLiveCompany } from '../companies/index.ts';
 import { shownColumns } from '../trash/index.ts';
-import { presentRun, presentRunEvent } from './present.ts';
+import { presentRun } from './present.ts';
 import type { RunRow } from './types.ts';
 
 const { agents, companies, heartbeat_runs, run_events } = schema;
@@ -85,6 +93,16 @@ export async function listRuns(
   return page.read(tx, rows, place, (row) => presentRun(row, reader));
 }
 
+// Transcripts are long. The payload is written once, for its size and for its reader; an instant becomes JSON, never a Date.
+const entryFields = {
+  seq: run_events.seq,
+  kind: run_events.kind,
+  payload: sql`${run_events.payload}::text`
+    .mapWith((text: string): RunEvent['payload'] => JSON.parse(text) as RunEvent['payload'])
+    .as('payload'),
+  created_at: sql`${run_events.created_at}`.mapWith(instantText).as('created_at'),
+};
+
 /**
  * The transcript after `after`, ascending: 200 entries by default, at most 1000, and fewer if they exceed 4 MB: reading on
  * after the last one returns the rest. Nothing of a run that is private to another user.
@@ -96,13 +114,13 @@ export async function listRunEvents(
   query: { after?: number; limit?: number } = {},
 ): Promise<RunEvent[]> {
   const listing = tx
-    .select()
+    .select(entryFields)
     .from(run_events)
     .where(and(ofRun(run_id), gt(run_events.seq, query.after ?? 0), readable(reader)))
     .orderBy(asc(run_events.seq))
     .limit(Math.min(query.limit ?? 200, 1000));
-  const { rows } = await readWithinBytes(tx, listing);
-  return rows.map(presentRunEvent);
+  const { rows } = await readWithinBytes(tx, listing, ['payload']);
+  return rows;
 }
 
 /** The entries of one run, in the only partition that contains them. */
