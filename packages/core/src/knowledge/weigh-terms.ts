@@ -8,6 +8,9 @@ import { weighed, type WeighedTerm } from './query-terms.ts';
 /** Above this, the number of passages that contain a word is estimated. */
 const COUNTED = 2000;
 const SAMPLED = 400;
+/** A word in so many of the sample that it must be in more than are counted is not counted: to find all that have it takes longest. */
+const SURELY = 16;
+const FAR_MORE = 2 * COUNTED;
 /** From here on, their number is remembered, like that of the passages with a frequent word. */
 const MANY = 10 * COUNTED;
 /** In every passage. */
@@ -35,12 +38,12 @@ export async function weighTerms(
     remembered === undefined || unknown.length > 0 ? await count(tx, company_id, unknown, remembered) : [];
   const passages = remembered ?? counted[0]?.passages ?? 0;
   if (remembered === undefined && passages >= MANY) frequent.add(company_id, ANY, passages);
-  for (const { term, found } of counted) if (term !== null) known.set(term, found);
-  const many = unknown.filter((term) => known.get(term) === COUNTED);
-  for (const [term, share] of await shares(tx, company_id, many)) {
-    const found = Math.max(COUNTED, Math.round(share * passages));
-    known.set(term, found);
-    frequent.add(company_id, term, found);
+  for (const { term, found, share } of counted) {
+    if (term === null) continue;
+    const many = found === null || found === COUNTED;
+    const about = many ? Math.max(COUNTED, Math.round(share * passages)) : found;
+    known.set(term, about);
+    if (many) frequent.add(company_id, term, about);
   }
   const all = terms.map((term) => ({ term, found: known.get(term) ?? 0 }));
   return { terms: weighed(all, passages), passages };
@@ -48,11 +51,17 @@ export async function weighTerms(
 
 interface Counted extends Record<string, unknown> {
   term: string | null;
-  found: number;
+  /** Up to `COUNTED`; null: it is in far more. */
+  found: number | null;
+  /** Of the sampled passages; none are if the company has no more than are counted. */
+  share: number;
   passages: number;
 }
 
-/** One row at least, for the number of passages, unless it is known. */
+/**
+ * One row at least, for the number of passages, unless it is known. Ids are random, so a company's first passages are a random
+ * sample of them.
+ */
 async function count(
   tx: Tx,
   company_id: string,
@@ -61,23 +70,21 @@ async function count(
 ): Promise<Counted[]> {
   const all = sql`(select coalesce(sum(chunk_count), 0)::int from knowledge_sources where company_id = ${company_id})`;
   const { rows } = await tx.execute<Counted>(sql`
-    select t.term, (select count(*)::int from (
-        select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', t.term)
-        limit ${mostCounted}) hit) as found,
-      ${passages === undefined ? all : sql`${passages}::int`} as passages
-    from (select) as once left join jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term) on true`);
-  return rows;
-}
-
-/** The share of the company's passages that contain each term. Ids are random, so the first ones are a random sample. */
-async function shares(tx: Tx, company_id: string, terms: readonly string[]): Promise<[string, number][]> {
-  if (terms.length === 0) return [];
-  const { rows } = await tx.execute<{ term: string; share: number }>(sql`
-    with sample as materialized (
-      select words || ''::tsvector as words from knowledge_chunks where company_id = ${company_id} order by id limit ${sampled}
+    with size as materialized (
+      select ${passages === undefined ? all : sql`${passages}::int`} as passages
+    ), sample as materialized (
+      select words || ''::tsvector as words from knowledge_chunks
+      where company_id = ${company_id} and (select passages from size) > ${mostCounted} order by id limit ${sampled}
+    ), asked as materialized (
+      select t.term, (select count(*) from sample where words @@ to_tsquery('simple', t.term)) as seen,
+        greatest(1, (select count(*) from sample)) as sampled
+      from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)
     )
-    select t.term, (select count(*) from sample where words @@ to_tsquery('simple', t.term))::float8
-      / greatest(1, (select count(*) from sample)) as share
-    from jsonb_array_elements_text(${JSON.stringify(terms)}::jsonb) as t (term)`);
-  return rows.map(({ term, share }) => [term, share]);
+    select a.term, size.passages, a.seen::float8 / a.sampled as share,
+      case when a.seen < ${SURELY} or a.seen * size.passages < ${FAR_MORE} * a.sampled then (
+        select count(*)::int from (
+          select from knowledge_chunks k where k.company_id = ${unseen(company_id)} and k.words @@ to_tsquery('simple', a.term)
+          limit ${mostCounted}) hit) end as found
+    from size left join asked a on true`);
+  return rows;
 }
