@@ -12,10 +12,12 @@ export const isActionable = (status: string) => actionableStatuses.some((each) =
 /** Long texts are shortened in the activity; the issue has them in full. */
 const LONGEST_LOGGED_BYTES = 2048;
 
+export const mayAssign = (actor: Actor): boolean =>
+  actor.kind !== 'agent' || permits(actor.permissions, 'issues.assign');
+
 /** Throws `forbidden`. An agent that may not assign may not take or hand over an issue through any other field either. */
 export function assertMayAssign(actor: Actor): void {
-  if (actor.kind === 'agent' && !permits(actor.permissions, 'issues.assign'))
-    throw forbidden('permission issues.assign is off');
+  if (!mayAssign(actor)) throw forbidden('permission issues.assign is off');
 }
 
 export const freeCheckout = {

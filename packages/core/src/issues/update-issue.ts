@@ -3,10 +3,10 @@ import { fixedForms, together, type Tx, schema } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { getTableColumns, is, SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { assertReferences, withoutUnchanged } from '../trash/index.ts';
+import { allKnown, assertReferences, knownReferences, withoutUnchanged } from '../trash/index.ts';
 import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { blockedNotice } from './notices.ts';
-import { assertMayAssign, isTerminal, type IssuePlan, planUpdate } from './policy.ts';
+import { assertMayAssign, isTerminal, mayAssign, type IssuePlan, planUpdate } from './policy.ts';
 import { issueUpdated, presentIssue } from './present.ts';
 import { findIssue } from './find-issue.ts';
 import { enqueueSettling } from './parking.ts';
@@ -80,12 +80,13 @@ async function finishUpdate(tx: Tx, actor: Actor, { before, after, plan, waiting
   return presentIssue(after);
 }
 
-/** References are checked against the database, and whoever ends an issue locks what waits for it. */
+/** Whoever ends an issue locks what waits for it. */
 const ofItself: readonly string[] = ['title', 'body_markdown', 'status', 'priority'];
+const referring = ['project_id', 'goal_id', 'assignee_agent_id'] as const;
 
 /**
- * The same in one statement, if the patch concerns only the issue itself and its row is still the version that the caller read;
- * otherwise undefined, and nothing has been written.
+ * The same in one statement, if the row is still the version that the caller read and all that the patch refers to is there; otherwise
+ * undefined, and nothing has been written.
  */
 async function changeUnlocked(
   tx: Tx,
@@ -93,47 +94,86 @@ async function changeUnlocked(
   subject: IssueVersion,
   patch: UpdateIssue,
 ): Promise<Updated | undefined> {
-  const { row_version } = subject;
-  if (row_version === undefined || Object.keys(patch).some((field) => !ofItself.includes(field)))
+  const known = [...ofItself, ...referring];
+  if (subject.row_version === undefined || Object.keys(patch).some((field) => !known.includes(field)))
     return undefined;
   if (patch.status !== undefined && isTerminal(patch.status)) return undefined;
   const plan = planUpdate(subject, patch, actor);
   if (Object.keys(plan.set).length === 0) return undefined;
-  const [written] = await setColumns(tx, subject.id, plan.set, row_version);
+  if (plan.set.assignee_agent_id !== undefined && !mayAssign(actor)) return undefined;
+  const [written] = await setColumns(tx, subject.id, plan.set, subject);
   // What the row holds now is known, but for the instants.
   return written && { before: subject, after: { ...subject, ...plan.set, ...toIssueRow(written) }, plan };
 }
 
 const columns = getTableColumns(issues);
 const names = Object.keys(columns) as (keyof typeof columns)[];
-const updates = fixedForms([...names, 'of_id', 'row_version']);
+const held = [...referring, 'checked_out_by_agent_id'] as const;
+const updates = fixedForms([
+  ...names,
+  'of_id',
+  'of_company_id',
+  'row_version',
+  ...held.map((name) => `had_${name}` as const),
+]);
+type Placed = Parameters<Parameters<typeof updates>[3]>[0];
 
 const valuesOf = (set: IssuePlan['set']) =>
   Object.fromEntries(names.map((name) => [name, set[name]])) as Record<(typeof names)[number], unknown>;
 
+const heldBy = (issue: IssueRow | undefined) =>
+  Object.fromEntries(held.map((name) => [`had_${name}`, issue?.[name]])) as Record<
+    `had_${(typeof held)[number]}`,
+    unknown
+  >;
+
 /**
- * @param row_version the only version to be changed; without it, any
+ * @param read the only version to be changed, and only as far as it refers to what is there; without it, any
  * @returns the row, or, of a given version, only what the database decides; undefined if there is none
  */
 async function setColumns(
   tx: Tx,
   id: string,
   set: IssuePlan['set'],
-  row_version?: string,
+  read?: IssueVersion,
 ): Promise<Record<string, unknown>[]> {
   const given = names.filter((name) => set[name] !== undefined);
+  const named = referring.filter((name) => typeof set[name] === 'string');
   // `blocked_at` is either the statement's clock or null.
   const clock = given.filter((name) => is(set[name], SQL));
   const form = given.map((name) => (clock.includes(name) ? `${name} now` : name)).join();
-  const versioned = row_version !== undefined;
-  return updates(tx, `${form} ${versioned}`, { ...valuesOf(set), of_id: id, row_version }, (values) => {
+  const values = {
+    ...valuesOf(set),
+    ...heldBy(read),
+    of_id: id,
+    of_company_id: read?.company_id,
+    row_version: read?.row_version,
+  };
+  return updates(tx, `${form} ${read === undefined ? 'any' : `of ${named.join()}`}`, values, (placed) => {
     const parts = given.map((name) => {
       const value = set[name];
-      return sql`${sql.identifier(name)} = ${is(value, SQL) ? value : values[name]}`;
+      return sql`${sql.identifier(name)} = ${is(value, SQL) ? value : placed[name]}`;
     });
-    const only = versioned ? sql`and ${rowVersion('i')} = ${values.row_version}` : sql``;
+    const changes = referring.some((name) => given.includes(name));
+    const only =
+      read === undefined ? sql`` : sql`and ${asRead(placed)} ${changes ? stillThere(placed, named) : sql``}`;
     return sql`update issues i set ${sql.join([...parts, sql`updated_at = ${changedNow}`], sql`, `)}
-      where i.id = ${values.of_id} ${only}
-      returning ${versioned ? sql`i.blocked_at, i.updated_at` : shownIssue}`;
+      where i.id = ${placed.of_id} ${only}
+      returning ${read === undefined ? shownIssue : sql`i.blocked_at, i.updated_at ${changes ? asWritten : sql``}`}`;
   });
+}
+
+// Ids as the database writes them, however they were given.
+const asWritten = sql.join(referring.map((name) => sql`, i.${sql.identifier(name)}`));
+
+const asRead = (placed: Placed): SQL => sql`${rowVersion('i')} = ${placed.row_version}`;
+
+/** What is named is there, and so is what the row had before, which would read as null in the trash. */
+function stillThere(placed: Placed, named: readonly (typeof referring)[number][]): SQL {
+  const had = held.map(
+    (name) => sql`i.${sql.identifier(name)} is not distinct from ${placed[`had_${name}`]}::uuid`,
+  );
+  const input = Object.fromEntries(named.map((name) => [name, placed[name]]));
+  return sql`and ${sql.join(had, sql` and `)} and (
+    select ${allKnown('issues')} from (select ${knownReferences('issues', placed.of_company_id, input)}) known)`;
 }
