@@ -4,6 +4,7 @@ import { conflict, invalid, said } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { lockTrashed, purgeOldTrash } from '../trash/index.ts';
+import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { deleteIssue } from './delete-issue.ts';
 import { findIssue } from './find-issue.ts';
 import { issueUpdated } from './present.ts';
@@ -15,7 +16,7 @@ const { issue_labels, labels } = schema;
 
 /**
  * Applies many changes atomically. Properties go through `updateIssue` one issue at a time, because each may release a
- * checkout, wake someone or unblock others; there are never more than a hundred.
+ * checkout, unblock others; there are never more than a hundred. Whom they wake is woken by one statement.
  * @throws invalid for an issue that is unknown or named twice, and whatever the individual changes throw
  */
 export async function changeIssues(
@@ -44,11 +45,12 @@ export async function changeIssues(
     undo.set(issue_id, { issue_id, ...undo.get(issue_id), ...part });
   };
   await changeLabels(tx, actor, changes, known, undoes);
+  const wakeups: WakeupRequest[] = [];
   for (const { issue_id, set = {}, deleted } of changes) {
     const issue = known.get(issue_id)!;
     const before = whatDiffers(issue, set);
     if (before !== undefined) {
-      await updateIssue(tx, actor, issue, set);
+      await updateIssue(tx, actor, issue, set, (requests) => void wakeups.push(...requests));
       undoes(issue_id, { set: before });
     }
     if (deleted === true) {
@@ -56,6 +58,7 @@ export async function changeIssues(
       undoes(issue_id, { deleted: false });
     }
   }
+  await requestWakeups(tx, actor, wakeups);
   return { changed: undo.size, undo: [...undo.values()] };
 }
 

@@ -19,17 +19,21 @@ const { issues } = schema;
  * Changes an issue with all the consequences: a terminal status releases the checkout and unblocks dependents; a new assignee
  * is woken, and the checkout released unless it is their own; a human's change resets the loop breaker. A patch that changes
  * nothing writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
+ * @param later takes wakeups that the caller requests later in the transaction: those for this issue, if nothing else comes of it
  */
 export async function updateIssue(
   tx: Tx,
   actor: Actor,
   subject: IssueVersion,
   input: UpdateIssue,
+  later?: (wakeups: readonly WakeupRequest[]) => void,
 ): Promise<Issue> {
   const patch = withoutUnchanged('issues', subject, input);
   const unlocked = await changeUnlocked(tx, actor, subject, patch);
   if (unlocked !== undefined) {
-    await requestWakeups(tx, actor, wakeupsBy(unlocked.plan, unlocked.after));
+    const wakeups = wakeupsBy(unlocked.plan, unlocked.after);
+    if (later) later(wakeups);
+    else await requestWakeups(tx, actor, wakeups);
     return finishUpdate(tx, actor, unlocked);
   }
   const ends = patch.status !== undefined && isTerminal(patch.status);

@@ -159,22 +159,34 @@ describe('updateIssue of what an issue refers to', () => {
     expect(await findIssue(database.db, issue.id)).toEqual(read);
   });
 
-  it('of many issues at once takes one statement for each', async () => {
+  it('of many issues at once takes one statement for each, and one for whom that wakes', async () => {
     const s = await stage();
     const made = await Promise.all(
-      Array.from({ length: 20 }, async () => createIssue(database.db, s.company, {})),
+      Array.from({ length: 20 }, async () => createIssue(database.db, s.company, { status: 'todo' })),
     );
-    const before = database.statements();
-    await transaction(database, async (tx) =>
-      changeIssues(
-        tx,
-        s.human,
-        s.company.id,
-        made.map(({ id }) => ({ issue_id: id, set: { project_id: s.project.id } })),
-      ),
-    );
+    const taken = async (set: UpdateIssue) => {
+      const before = database.statements();
+      await transaction(database, async (tx) =>
+        changeIssues(
+          tx,
+          s.human,
+          s.company.id,
+          made.map(({ id }) => ({ issue_id: id, set })),
+        ),
+      );
+      return database.statements() - before - made.length;
+    };
     // Besides: begin, the locks, reading them, what is recorded, and commit.
-    expect(database.statements() - before).toBe(made.length + 5);
-    for (const { id } of made) expect((await findIssue(database.db, id))?.project_id).toBe(s.project.id);
+    expect(await taken({ project_id: s.project.id })).toBe(5);
+    // The wakeups and the jobs.
+    expect(await taken({ assignee_agent_id: s.ada.id })).toBe(7);
+    for (const { id } of made)
+      expect(await findIssue(database.db, id)).toMatchObject({
+        project_id: s.project.id,
+        assignee_agent_id: s.ada.id,
+      });
+    const woken = await pendingWakeups(database.db, s.ada.id);
+    expect(new Set(woken.map(({ issue_id }) => issue_id))).toEqual(new Set(made.map(({ id }) => id)));
+    expect(woken).toHaveLength(made.length);
   });
 });
