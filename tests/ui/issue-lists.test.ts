@@ -121,6 +121,38 @@ describe('the list of issues', () => {
     }
   });
 
+  it('stays on the page where it was changed or refused, and keeps what was chosen', async () => {
+    const { company_id, member: person } = await createCast(database);
+    await transaction(database, async (tx) => {
+      for (let at = 10; at < 62; at += 1)
+        await createIssue(tx, director, company_id, { title: `Page ${at}`, status: 'backlog' });
+    });
+    const member = Browser.of(app, person);
+    const own = `/companies/${company_id}/issues`;
+    /** The address in the page of the list or of an act on it. */
+    const linked = (text: string, act = ''): string =>
+      new RegExp(`"(${own}${act}[?]sort=title&[^"]*cursor=[^"]+)"`).exec(
+        text.replaceAll('&#61;', '=').replaceAll('&#38;', '&'),
+      )?.[1] ?? 'none';
+    const second = linked((await member.get(`${own}?sort=title`)).text);
+    const shown = (await member.get(second)).text;
+    expect(titlesOf(shown)).toEqual(['Page 60', 'Page 61']);
+    const chosen = [...shown.matchAll(/name="issue" value="([^"]+)"/g)].map(([, id]) => id!);
+    const changes = linked(shown, '/changes');
+    const refused = (await member.post(changes, { issue: [chosen[1]!] })).text;
+    expect(refused).toContain('choose what to change');
+    expect(titlesOf(refused)).toEqual(['Page 60', 'Page 61']);
+    expect(refused).toMatch(new RegExp(`value="${chosen[1]!}"[^>]* checked`));
+    const done = (await member.post(changes, { issue: chosen, status: 'todo' })).text;
+    expect(titlesOf(done)).toEqual(['Page 60', 'Page 61']);
+    expect(/data-address="([^"]*)"/.exec(done)![1]).toContain('cursor');
+    // Nothing is left on that page: the first one follows.
+    const gone = (await member.post(`${changes}&delete=yes`, { issue: chosen })).text;
+    expect(titlesOf(gone)).toHaveLength(50);
+    const back = await member.post(linked(gone, '/undo'), { changes: changesIn(gone) });
+    expect(titlesOf(back.text)).toEqual(['Page 60', 'Page 61']);
+  });
+
   it('shows a viewer nothing to choose and nothing to change', async () => {
     const { text } = await Browser.of(app, cast.viewer).get(`${list}?all=yes`);
     expect(titlesOf(text)).toHaveLength(3);

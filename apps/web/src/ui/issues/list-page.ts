@@ -25,6 +25,8 @@ export interface ListView {
   filter: ViewFilter;
   sought: AskedFilter;
   issues: readonly Issue[];
+  /** Where the page of the list begins; undefined for the first one. */
+  cursor: string | undefined;
   next_cursor: string | null;
   /** Number of matching issues, and whether there are more than were counted. */
   total: { count: number; more: boolean };
@@ -42,6 +44,13 @@ export interface ListView {
 
 export const listPath = (company_id: string): string => `/companies/${company_id}/issues`;
 
+/** Of a form on a page of the list, whose answer is that page again. */
+export const actionPath = (
+  { company_id, filter, cursor }: Pick<ListView, 'company_id' | 'filter' | 'cursor'>,
+  act = '',
+  more: Readonly<Record<string, string>> = {},
+): string => pathWith(`${listPath(company_id)}${act}`, filter, { ...(cursor && { cursor }), ...more });
+
 const usual: readonly ViewColumn[] = ['status', 'priority', 'assignee', 'labels', 'updated'];
 
 export function listBody(view: ListView): Html {
@@ -53,7 +62,7 @@ export function listBody(view: ListView): Html {
       ? html`<form
           class="card issue-list"
           method="post"
-          action="${pathWith(`${here}/changes`, filter)}"
+          action="${actionPath(view, '/changes')}"
           data-issue-list="${queryOf(filter)}"
         >
           <div class="rows">!${issueTable(view)}</div>
@@ -252,7 +261,8 @@ const none = (label: string): Choice => ({ value: 'none', label });
  * Bulk actions. Without script they are below the list; with script they appear once something is selected. On a phone the
  * fields unfold: the style sheet reads the state of what is ahead of them, as for filters.
  */
-function bulkBar({ choices, company_id, filter, error }: ListView): Html {
+function bulkBar(view: ListView): Html {
+  const { choices, error } = view;
   const errors = new FieldErrors(error, namedInBulk);
   const named = (name: (typeof namedInBulk)[number], label: string, offer: Offer, ...first: Choice[]): Html =>
     choice({
@@ -279,10 +289,7 @@ function bulkBar({ choices, company_id, filter, error }: ListView): Html {
       !${named('project_id', t`Project`, choices.projects, none(t`none`))}
       !${named('add_label', t`Add label`, choices.labels)}!${named('remove_label', t`Remove label`, choices.labels)}
       <button>Change</button>
-      <button
-        class="danger"
-        formaction="${pathWith(`${listPath(company_id)}/changes`, filter, { delete: 'yes' })}"
-      >
+      <button class="danger" formaction="${actionPath(view, '/changes', { delete: 'yes' })}">
         Move to the trash
       </button>
     </div>

@@ -1,4 +1,10 @@
-import { type Issue, type IssueChange, issueEndpoints, type ViewFilter } from '@acp/contract';
+import {
+  type Issue,
+  type IssueChange,
+  issueEndpoints,
+  type ListIssues,
+  type ViewFilter,
+} from '@acp/contract';
 import {
   countIssues,
   labelsOfIssues,
@@ -20,8 +26,8 @@ import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import type { Choices } from './filter-form.ts';
-import { type AskedFilter, askedFilter, filterOf, pathWith, plainly, toListQuery } from './issue-filter.ts';
-import { issueRow, listBody, listPath } from './list-page.ts';
+import { type AskedFilter, askedFilter, filterOf, plainly, toListQuery } from './issue-filter.ts';
+import { actionPath, issueRow, listBody, listPath } from './list-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -55,11 +61,24 @@ interface Outcome {
   error?: string;
 }
 
+/** The first page if there is nothing any more on the one that is asked for. */
+async function pageOfIssues({ tx, company_id, query }: ListContext, asked: ListIssues) {
+  const { limit, cursor } = pageOf(query);
+  const { items, next_cursor } = await listIssues(tx, company_id, {
+    ...asked,
+    limit,
+    ...(cursor && { cursor }),
+  });
+  if (items.length > 0 || cursor === undefined) return { issues: items, next_cursor, cursor };
+  const first = await listIssues(tx, company_id, { ...asked, limit });
+  return { issues: first.items, next_cursor: first.next_cursor, cursor: undefined };
+}
+
 async function listPage(context: ListContext, sought: AskedFilter, outcome: Outcome = {}): Promise<Html> {
   const { filter } = sought;
   const { tx, user, company_id, query } = context;
   const asked = toListQuery(filter);
-  const { items: issues, next_cursor } = await listIssues(tx, company_id, { ...asked, ...pageOf(query) });
+  const { issues, next_cursor, cursor } = await pageOfIssues(context, asked);
   const counted = await countIssues(tx, company_id, asked, MOST_COUNTED + 1);
   const labels = await labelsOfIssues(
     tx,
@@ -81,6 +100,7 @@ async function listPage(context: ListContext, sought: AskedFilter, outcome: Outc
       filter,
       sought,
       issues,
+      cursor,
       next_cursor,
       total: { count: Math.min(counted, MOST_COUNTED), more: counted > MOST_COUNTED },
       labels,
@@ -122,16 +142,18 @@ function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChan
   };
 }
 
+/** Where the reader of the list is. */
+const placeIn = ({ company_id, query }: ListContext) => ({
+  company_id,
+  filter: filterOf(query),
+  cursor: pageOf(query).cursor,
+});
+
 /** A button that undoes an action's changes. */
-function undoButton(
-  company_id: string,
-  filter: ViewFilter,
-  undo: readonly IssueChange[],
-  label = t`Undo`,
-): Html {
+function undoButton(place: ReturnType<typeof placeIn>, undo: readonly IssueChange[], label = t`Undo`): Html {
   if (undo.length === 0) return '';
   const fields = { changes: JSON.stringify(undo) };
-  return postButton(pathWith(`${listPath(company_id)}/undo`, filter), label, {
+  return postButton(actionPath(place, '/undo'), label, {
     class: 'quiet small',
     fields,
   });
@@ -142,6 +164,7 @@ const counted = (changed: number): string => plural(changed, '# issue', '# issue
 const deletedPage = async (context: ListContext): Promise<Html> => {
   const { tx, company_id, query } = context;
   const { items, next_cursor } = await listTrash(tx, { ...pageOf(query), company_id, type: 'issue' });
+  const all = { company_id, filter: {}, cursor: undefined };
   const here = listPath(company_id);
   const body =
     items.length === 0
@@ -156,7 +179,7 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
                 label: 'Bring back',
                 kind: 'acts',
                 cell: ({ entity_id }) =>
-                  undoButton(company_id, {}, [{ issue_id: entity_id, deleted: false }], t`Bring it back`),
+                  undoButton(all, [{ issue_id: entity_id, deleted: false }], t`Bring it back`),
               },
             ],
             items,
@@ -186,16 +209,14 @@ export const issueListRoutes: UiRoute[] = [
   action('/companies/{companyId}/issues/changes', issueEndpoints.change, {
     read: changesOf,
     next: (context, { changed, undo }) => {
-      const { company_id, query } = context;
-      const filter = filterOf(query);
+      const place = placeIn(context);
       const done =
-        query.delete === undefined
+        context.query.delete === undefined
           ? plural(changed, '# issue changed.', '# issues changed.')
           : plural(changed, '# issue moved to the trash.', '# issues moved to the trash.');
       const text = changed === 0 ? t`Nothing to change.` : done;
-      const address = pathWith(listPath(company_id), filter);
-      return listPage(context, plainly(filter), {
-        said: toast(text, { undo: undoButton(company_id, filter, undo), address }),
+      return listPage(context, plainly(place.filter), {
+        said: toast(text, { undo: undoButton(place, undo), address: actionPath(place) }),
       });
     },
     failed: (context, error) => listPage(context, plainly(filterOf(context.query)), { error }),
@@ -203,10 +224,9 @@ export const issueListRoutes: UiRoute[] = [
   action('/companies/{companyId}/issues/undo', issueEndpoints.change, {
     read: (form) => ({ changes: form.json('changes') as IssueChange[] }),
     next: (context, { changed }) => {
-      const filter = filterOf(context.query);
-      const address = pathWith(listPath(context.company_id), filter);
-      return listPage(context, plainly(filter), {
-        said: toast(t`${counted(changed)} changed back.`, { address }),
+      const place = placeIn(context);
+      return listPage(context, plainly(place.filter), {
+        said: toast(t`${counted(changed)} changed back.`, { address: actionPath(place) }),
       });
     },
     failed: (context, error) => listPage(context, plainly(filterOf(context.query)), { error }),
@@ -215,7 +235,8 @@ export const issueListRoutes: UiRoute[] = [
     // The issue's page is gone: the list says so, and offers an undo.
     next: (context) => {
       const { company_id, subject } = context;
-      const undo = undoButton(company_id, {}, [{ issue_id: subject.id, deleted: false }]);
+      const all = { company_id, filter: {}, cursor: undefined };
+      const undo = undoButton(all, [{ issue_id: subject.id, deleted: false }]);
       return listPage({ ...context, subject: undefined }, plainly({}), {
         said: toast(t`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
       });
