@@ -4,6 +4,8 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssue, createWorkProduct, findIssue, putDocument, systemActor } from '@acp/core';
+import { type Database, transaction } from '@acp/db';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -12,6 +14,7 @@ import { startPages } from '../http/pages.ts';
 const home = mkdtempSync(path.join(tmpdir(), 'acp-material-'));
 let app: Express;
 let cast: Cast;
+let database: Database;
 let issue: string;
 let other: string;
 /** An id of another company. */
@@ -21,7 +24,7 @@ beforeAll(async () => {
     SERVICE_HOME: home,
     SERVICE_MAX_UPLOAD_SIZE: '20000',
   });
-  ({ app } = pages);
+  ({ app, database } = pages);
   cast = await createCast(pages.database);
   const create = async (title: string, company_id = cast.company_id): Promise<string> => {
     const who = company_id === cast.company_id ? cast.board_admin : cast.foreign_board;
@@ -38,6 +41,34 @@ const get = async (at: string) => (await request(app).get(at).set(headers())).te
 const post = async (at: string, fields: Record<string, string> = {}) =>
   request(app).post(at).type('form').set(headers()).send(new URLSearchParams(fields).toString());
 const material = () => `/issues/${issue}/material`;
+
+it('lists all the material of an issue page by page, however much there is to read', async () => {
+  const { id } = await transaction(database, async (tx) => {
+    const made = await createIssue(tx, systemActor('tests'), cast.company_id, { title: 'Much material' });
+    const row = (await findIssue(tx, made.id))!;
+    for (let at = 10; at < 62; at += 1) {
+      const title = `Text ${at}`;
+      const body = at % 10 === 0 ? 'x'.repeat(900_000) : 'x';
+      await putDocument(tx, systemActor('tests'), row, `text-${at}`, { title, body });
+      await createWorkProduct(tx, systemActor('tests'), row, { title: `Result ${at}`, type: 'artifact' });
+    }
+    return row;
+  });
+  const at = `/issues/${id}/material`;
+  const listed = (text: string, kind: string) =>
+    new Set([...text.matchAll(new RegExp(`${kind} \\d\\d`, 'g'))].map(([name]) => name));
+  const first = await get(at);
+  for (const [kind, name] of [
+    ['Text', 'documents'],
+    ['Result', 'results'],
+  ] as const) {
+    const more = new RegExp(`${name}&#61;([^"]+)"`).exec(first)?.[1] ?? '';
+    const rest = await get(`${at}?${name}=${more}`);
+    expect([kind, listed(first, kind).size]).toEqual([kind, 50]);
+    expect([kind, listed(rest, kind).size, listed(first + rest, kind).size]).toEqual([kind, 2, 52]);
+  }
+  expect(listed(await get(`/issues/${id}/part/beside`), 'Text').size).toBe(50);
+});
 
 describe('an upload that fails', () => {
   it('leaves its sender on the page, told of the reason and with what was typed', async () => {

@@ -6,10 +6,12 @@ export {
   findDocument,
   findRevision,
   hasDocument,
+  listDocumentHeads,
   listDocuments,
   listRevisionHeads,
   listRevisions,
 } from './read-documents.ts';
+export type { DocumentHead } from './present.ts';
 export type { RevisionHead } from './read-documents.ts';
 export { insertDocuments } from './insert-documents.ts';
 export type { NewDocument } from './insert-documents.ts';

@@ -4,7 +4,15 @@ import type { schema } from '@acp/db';
 export type DocumentRow = typeof schema.documents.$inferSelect;
 type RevisionRow = typeof schema.document_revisions.$inferSelect;
 
-export function presentDocument(row: DocumentRow, body: string): Document {
+export const presentDocument = (row: DocumentRow, body: string): Document => ({
+  ...presentHead(row),
+  latest_body: body,
+});
+
+/** A document without its text. */
+export type DocumentHead = Omit<Document, 'latest_body'>;
+
+export function presentHead(row: DocumentRow): DocumentHead {
   return {
     id: row.id,
     company_id: row.company_id,
@@ -12,7 +20,6 @@ export function presentDocument(row: DocumentRow, body: string): Document {
     document_id: row.document_id,
     key: row.key,
     title: row.title,
-    latest_body: body,
     latest_revision_id: row.latest_revision_id,
     latest_revision_number: row.latest_revision_number,
   };

@@ -1,5 +1,6 @@
 import type { Document, DocumentRevision } from '@acp/contract';
 import {
+  byCreation,
   MOST_ROWS,
   newestFirst,
   type Page,
@@ -11,7 +12,13 @@ import {
 import { decodeCursor, encodeCursor, notFound } from '@acp/kernel';
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { IssueRow } from '../issues/index.ts';
-import { type DocumentRow, presentDocument, presentRevision } from './present.ts';
+import {
+  type DocumentHead,
+  type DocumentRow,
+  presentDocument,
+  presentHead,
+  presentRevision,
+} from './present.ts';
 
 const { documents, document_revisions } = schema;
 
@@ -30,12 +37,23 @@ export async function listDocuments(tx: Tx, issue: IssueRow, query: PageRequest)
     .where(and(eq(documents.issue_id, issue.id), page.where))
     .orderBy(...page.order)
     .limit(page.limit);
-  return page.read(
-    tx,
-    rows,
-    (row) => ({ at: row.created_at, id: row.id }),
-    (row) => presentDocument(row, row.body),
-  );
+  return page.read(tx, rows, byCreation, (row) => presentDocument(row, row.body));
+}
+
+/** The same without the texts, for lists that show none: fifty texts may be as many megabytes. */
+export async function listDocumentHeads(
+  tx: Tx,
+  issue: IssueRow,
+  query: PageRequest,
+): Promise<Page<DocumentHead>> {
+  const page = newestFirst(documents.created_at, documents.id, query, null);
+  const rows = await tx
+    .select()
+    .from(documents)
+    .where(and(eq(documents.issue_id, issue.id), page.where))
+    .orderBy(...page.order)
+    .limit(page.limit);
+  return page.cut(rows, byCreation, presentHead);
 }
 
 /** Throws `notFound`. */

@@ -1,14 +1,13 @@
 /** What belongs to an issue and is edited in place: labels, relations, parts, files, documents, results. */
 import {
   type Attachment,
-  type Document,
   type IssueDetail,
   type Label,
   type RelationType,
   relationTypes,
   type WorkProduct,
 } from '@acp/contract';
-import type { Family, RelatedIssue, Relative } from '@acp/core';
+import type { DocumentHead, Family, RelatedIssue, Relative } from '@acp/core';
 import { choice, type Offer } from '../kit/choice.ts';
 import type { FieldErrors } from '../kit/field-errors.ts';
 import { type FileLimits, limitsInWords, limitsOfAll, limitsOfEach } from '../kit/file-limits.ts';
@@ -23,7 +22,7 @@ export interface BelongingsView {
   family: Family;
   attachments: readonly Attachment[];
   file_limits: FileLimits;
-  documents: readonly Document[];
+  documents: readonly DocumentHead[];
   products: readonly WorkProduct[];
   can_write: boolean;
 }
@@ -265,7 +264,7 @@ function filesPart(view: Omit<BelongingsView, 'products'>): Html {
 }
 
 function documentsPart({ issue, documents, can_write }: Omit<BelongingsView, 'products'>): Html {
-  const line = ({ key, title, latest_revision_number }: Document): Html =>
+  const line = ({ key, title, latest_revision_number }: DocumentHead): Html =>
     html`<li>
       <a class="grow" href="${documentPath(issue.id, key)}">${title}</a>
       <span class="soft small">revision ${latest_revision_number}</span>

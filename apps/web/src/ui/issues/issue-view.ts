@@ -3,7 +3,7 @@ import {
   type AgentOutline,
   listAgentOutlines,
   listAttachments,
-  listDocuments,
+  listDocumentHeads,
   listWorkProducts,
   presentIssue,
   readFamily,
@@ -36,7 +36,7 @@ const loadProducts = async ({ tx, subject }: IssueContext) => ({
 const loadMaterial = async ({ tx, subject, services }: IssueContext) => ({
   file_limits: services.upload_limits,
   attachments: (await listAttachments(tx, subject, MOST_BESIDE)).items,
-  documents: (await listDocuments(tx, subject, MOST_BESIDE)).items,
+  documents: (await listDocumentHeads(tx, subject, MOST_BESIDE)).items,
 });
 
 export async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {

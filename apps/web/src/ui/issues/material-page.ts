@@ -1,6 +1,6 @@
 /** What belongs to an issue besides the conversation: files, documents, results, decisions. */
 import type { Attachment, Document, ExecutionDecision, WorkProduct } from '@acp/contract';
-import type { RevisionHead } from '@acp/core';
+import type { DocumentHead, RevisionHead } from '@acp/core';
 import type { Page } from '@acp/db';
 import { asShown } from '../kit/as-shown.ts';
 import { fileSize, timeAgo, words } from '../kit/format.ts';
@@ -13,10 +13,10 @@ import { issueTabs } from './issue-tabs.ts';
 
 interface MaterialView {
   id: string;
-  attachments: readonly Attachment[];
-  documents: readonly Document[];
-  products: readonly WorkProduct[];
-  decisions: readonly ExecutionDecision[];
+  attachments: Page<Attachment>;
+  documents: Page<DocumentHead>;
+  products: Page<WorkProduct>;
+  decisions: Page<ExecutionDecision>;
   /** Whether the issue has a workspace folder. */
   changes: boolean;
   can_write: boolean;
@@ -28,7 +28,22 @@ export function materialBody(view: MaterialView): Html {
   !${filesPart(view)}!${documentsPart(view)}!${resultsPart(view)}`;
 }
 
-function filesPart({ id, attachments, can_write }: MaterialView): Html {
+/** Each has pages of its own, named so in the address. */
+export type MaterialList = 'files' | 'documents' | 'results' | 'decisions';
+
+function listed<T>(
+  { id }: MaterialView,
+  name: MaterialList,
+  label: string,
+  columns: readonly Column<T>[],
+  { items, next_cursor }: Page<T>,
+): Html {
+  if (items.length === 0) return html`<p class="soft">None yet.</p>`;
+  return html`!${table(label, columns, items)}!${moreLink(`/issues/${id}/material`, next_cursor, 'Older ones', name)}`;
+}
+
+function filesPart(view: MaterialView): Html {
+  const { id, attachments, can_write } = view;
   const columns: Column<Attachment>[] = [
     {
       label: 'File',
@@ -50,20 +65,21 @@ function filesPart({ id, attachments, can_write }: MaterialView): Html {
   ];
   return html`<section class="card">
     <h2>Files</h2>
-    !${attachments.length > 0 ? table('Files', columns, attachments) : html`<p class="soft">None.</p>`}
+    !${listed(view, 'files', 'Files', columns, attachments)}
     !${when(can_write, () => html`<p><a href="/issues/${id}#files">Add files on the issue</a></p>`)}
   </section>`;
 }
 
-function documentsPart({ id, documents, can_write }: MaterialView): Html {
-  const columns: Column<Document>[] = [
+function documentsPart(view: MaterialView): Html {
+  const { id, documents, can_write } = view;
+  const columns: Column<DocumentHead>[] = [
     { label: 'Title', cell: ({ key, title }) => html`<a href="${documentPath(id, key)}">${title}</a>` },
     { label: 'Key', cell: ({ key }) => html`<code>${key}</code>` },
     { label: 'Revision', kind: 'number', cell: (document) => html`${document.latest_revision_number}` },
   ];
   return html`<section class="card">
     <h2>Documents</h2>
-    !${documents.length > 0 ? table('Documents', columns, documents) : html`<p class="soft">None.</p>`}
+    !${listed(view, 'documents', 'Documents', columns, documents)}
     !${when(
       can_write,
       () =>
@@ -112,17 +128,18 @@ const decisionColumns: Column<ExecutionDecision>[] = [
   { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
 ];
 
-function resultsPart({ products, decisions }: MaterialView): Html {
+function resultsPart(view: MaterialView): Html {
+  const { products, decisions } = view;
   return html`<section class="card">
       <h2>Results</h2>
-      !${products.length > 0 ? table('Results', productColumns, products) : html`<p class="soft">None yet.</p>`}
+      !${listed(view, 'results', 'Results', productColumns, products)}
     </section>
     !${when(
-      decisions.length > 0,
+      decisions.items.length > 0,
       () =>
         html`<section class="card">
           <h2>Decisions</h2>
-          !${table('Decisions', decisionColumns, decisions)}
+          !${listed(view, 'decisions', 'Decisions', decisionColumns, decisions)}
         </section>`,
     )}`;
 }

@@ -4,7 +4,7 @@ import {
   findWorkspace,
   hasDocument,
   listAttachments,
-  listDocuments,
+  listDocumentHeads,
   listExecutionDecisions,
   listRevisionHeads,
   listWorkProducts,
@@ -19,7 +19,7 @@ import { pageOf } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { issuePage } from './issue-routes.ts';
-import { documentBody, materialBody } from './material-page.ts';
+import { documentBody, materialBody, type MaterialList } from './material-page.ts';
 
 const byIssue = { by: 'issue', param: 'issueId' } as const;
 type IssueContext = UiContext<'issue'>;
@@ -27,13 +27,14 @@ type IssueContext = UiContext<'issue'>;
 const back = ({ subject }: IssueContext): string => `/issues/${subject.id}/material`;
 
 async function materialPage(context: IssueContext, error: string | null = null): Promise<Html> {
-  const { tx, subject } = context;
+  const { tx, subject, query } = context;
+  const at = (list: MaterialList) => pageOf({ cursor: query[list] ?? '' });
   const body = materialBody({
     id: subject.id,
-    attachments: (await listAttachments(tx, subject, {})).items,
-    documents: (await listDocuments(tx, subject, {})).items,
-    products: (await listWorkProducts(tx, subject, {})).items,
-    decisions: (await listExecutionDecisions(tx, subject, {})).items,
+    attachments: await listAttachments(tx, subject, at('files')),
+    documents: await listDocumentHeads(tx, subject, at('documents')),
+    products: await listWorkProducts(tx, subject, at('results')),
+    decisions: await listExecutionDecisions(tx, subject, at('decisions')),
     changes: (await findWorkspace(tx, subject)) !== undefined,
     can_write: mayWrite(context),
     error,

@@ -99,11 +99,11 @@ export function pageOf({ cursor }: Readonly<Record<string, string>>): { limit: n
   return cursor ? { limit: PAGE, cursor } : { limit: PAGE };
 }
 
-/** Link to the next page of a list; empty on the last one. */
-export function moreLink(path: string, cursor: string | null, label: string): Html {
+/** Link to the next page of a list; empty on the last one. @param name of the cursor in the address, for one list of several */
+export function moreLink(path: string, cursor: string | null, label: string, name = 'cursor'): Html {
   if (cursor === null) return '';
   return html`<p class="more">
-    <a href="${withCursor(path, cursor)}">${say(label)}</a>
+    <a href="${withCursor(path, cursor, name)}">${say(label)}</a>
   </p>`;
 }
 
@@ -133,6 +133,6 @@ export function samePage(path: string, { cursor }: Readonly<Record<string, strin
   return cursor ? withCursor(path, cursor) : path;
 }
 
-function withCursor(path: string, cursor: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+function withCursor(path: string, cursor: string, name = 'cursor'): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(cursor)}`;
 }
