@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '@acp/db';
+import type { AgentStatus } from '@acp/contract';
+import { type Database, schema } from '@acp/db';
 import { createAgent } from '@acp/testkit';
+import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -67,6 +69,22 @@ describe('the form that hires an agent', () => {
       heartbeat_interval_sec: 60,
     });
   });
+});
+
+it('an agent’s page offers what can be done with it now', async () => {
+  const { id } = await createAgent(database.db, { id: cast.company_id }, { name: 'Gone' });
+  const offered = async (status: AgentStatus) => {
+    await database.db.update(schema.agents).set({ status }).where(eq(schema.agents.id, id));
+    const { text } = await get(`/agents/${id}`);
+    return [...text.matchAll(new RegExp(`action="/agents/${id}/(\\w+)"`, 'g'))].map(([, act]) => act!);
+  };
+  expect(await offered('idle')).toEqual(['invoke', 'delete', 'pause']);
+  expect(await offered('paused')).toEqual(['invoke', 'resume', 'delete']);
+  for (const status of ['pending_approval', 'terminated'] as const) {
+    expect([status, await offered(status)]).toEqual([status, ['delete']]);
+    for (const act of ['invoke', 'pause'])
+      expect([status, act, (await post(`/agents/${id}/${act}`)).status]).toEqual([status, act, 409]);
+  }
 });
 
 describe('an agent’s settings', () => {

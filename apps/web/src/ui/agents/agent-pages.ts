@@ -86,6 +86,8 @@ export const latestRuns = ({ runs, issues }: LatestRuns): Html => runTable(runs,
 
 export function statePart(view: StateView): Html {
   const { agent, parent, last_error, can_write } = view;
+  // One that has ended, or that nobody has approved, neither runs nor is paused.
+  const works = agent.status !== 'terminated' && agent.status !== 'pending_approval';
   const post = (verb: string, label: string, style = 'quiet small') =>
     postButton(`/agents/${agent.id}/${verb}`, label, { class: style });
   return html`<p>!${status(agent.status)}</p>
@@ -113,11 +115,11 @@ export function statePart(view: StateView): Html {
       can_write,
       () =>
         html`<div class="row">
-            !${post('invoke', t`Run now`)}
+            !${when(works, () => post('invoke', t`Run now`))}
             !${when(agent.status === 'paused', () => post('resume', t`Resume`))}
             !${postButton(`/agents/${agent.id}/delete`, 'Dismiss', { class: 'danger small', confirm: t`Dismiss ${agent.name}? Its keys stop working immediately.` })}
           </div>
-          !${when(agent.status !== 'paused', () => pauseForm(agent))}`,
+          !${when(works && agent.status !== 'paused', () => pauseForm(agent))}`,
     )}`;
 }
 
