@@ -58,7 +58,14 @@ inBrowser(`sign-in in a real browser${without}`, () => {
     await page.click('button:has-text("Sign in"):not([data-passkey])');
     await at('/profile/security');
     await page.fill('[name=name]', 'Laptop');
-    await page.click('[data-passkey=add]');
+    const faults = complaints.length;
+    const proxy = { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' };
+    await page.route('**/api/me/passkeys/options', async (route) => route.fulfill(proxy), { times: 1 });
+    await page.press('[name=name]', 'Enter');
+    await page.waitForSelector('[data-passkey-error]:not([hidden])');
+    expect(await page.textContent('[data-passkey-error]')).toBe('The passkey could not be used.');
+    complaints.splice(faults);
+    await page.press('[name=name]', 'Enter');
     await page.waitForSelector('[data-recovery-codes]:not([hidden])');
     expect((await page.textContent('[data-recovery-codes] code'))!.split('\n')).toHaveLength(10);
     await page.click('text=I have saved them');

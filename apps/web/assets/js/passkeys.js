@@ -6,9 +6,10 @@ const send = async (path, body) => {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-  });
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
+  }).catch(() => null);
+  // A proxy may have answered.
+  const answer = await response?.json().catch(() => null);
+  if (!response?.ok || !answer) throw new Error(answer?.error);
   return answer;
 };
 
@@ -64,7 +65,8 @@ async function act(button) {
 const known =
   typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 for (const button of document.querySelectorAll('[data-passkey]')) {
-  button.hidden = !known;
+  // With the name that goes with it.
+  (button.closest('form[hidden]') ?? button).hidden = !known;
   button.addEventListener('click', (event) => {
     event.preventDefault();
     void act(button);

@@ -102,10 +102,11 @@ const passkeyColumns: Column<Passkey>[] = [
 ];
 
 function passkeyPart({ factors: { passkeys }, passkeys_possible }: SecurityView): Html {
-  const form = html`<form class="row">
+  // The script shows it, in a browser that can.
+  const form = html`<form class="row" hidden>
     !${input({ name: 'name', label: 'Name of the passkey', value: '', hint: 'Which device or password manager it is in' })}
     <div>
-      <button type="button" data-passkey="add" hidden>Add a passkey</button>
+      <button data-passkey="add">Add a passkey</button>
       <p class="error" role="alert" data-passkey-error hidden></p>
     </div>
   </form>`;
