@@ -150,8 +150,16 @@ inBrowser(`a chat${without}`, () => {
     model.setScript(({ messages }) => `Again: ${messages.at(-1)!.content}`);
     await page.press('[data-composer] textarea', 'ArrowUp');
     await page.fill('.edit-said[open] textarea', 'Talk briefly');
-    await page.click('.edit-said[open] button');
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(new URL(request.url()).pathname));
+    await page.evaluate("for (const _ of '12') document.querySelector('.edit-said[open] button').click()");
     for (const tab of [page, second]) await tab.waitForSelector('.said:has-text("Again: Talk briefly")');
+    expect(sent.filter((path) => path.endsWith('/resend'))).toHaveLength(1);
+    for (const tab of [page, second])
+      await tab.waitForSelector(
+        '.said[data-role=user]:not(:has-text("long"), :has([open])):has-text("Talk briefly")',
+      );
+    expect(await page.locator('[data-error]').isVisible()).toBe(false);
     expect(await page.locator('.said').count()).toBe(2);
     await page.close();
     await second.close();

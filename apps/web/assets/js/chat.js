@@ -4,6 +4,7 @@ import { ChosenFiles } from './chat-files.js';
 import { askServer } from './connection.js';
 import { copyText } from './copying.js';
 import { keepDraft } from './drafts.js';
+import { busy } from './feedback.js';
 import { overLimits } from './file-list.js';
 import { hasTyping } from './live-parts.js';
 import { LiveText } from './live-text.js';
@@ -138,11 +139,17 @@ class Chat {
     if (path === null || event.defaultPrevented) return;
     event.preventDefault();
     if (form === this.#composer) return this.#send(path);
+    const button = event.submitter ?? form.querySelector('button');
+    if (button.disabled) return;
     const values = Object.fromEntries(new FormData(form));
+    const rest = busy(button);
     if (await this.#post(path, values)) {
+      // What is typed into would be kept.
+      form.reset();
       document.activeElement?.blur();
       await this.refresh();
     }
+    rest();
   }
 
   async #send(path) {
