@@ -35,4 +35,13 @@ describe('the org chart', () => {
     expect(text.match(/<details[^>]* open/g)).toHaveLength(1);
     expect(text.match(/data-stack/g)).toHaveLength(20);
   });
+
+  it('of ten thousand who report to one another in a row ends where browsers nest no deeper', () => {
+    const agents = Array.from({ length: 10_000 }, (_, at) => agent(`${at}`, at === 0 ? null : `${at - 1}`));
+    const text = orgChart(agents);
+    expect(linksIn(text)).toEqual(Array.from({ length: 101 }, (_, at) => `${at}`));
+    expect(text).toMatch(/<span class="soft">1 report<\/span>/);
+    const circle = agents.map(({ id, reports_to }) => agent(id, reports_to ?? '9999'));
+    expect(linksIn(orgChart(circle))).toHaveLength(101);
+  });
 });

@@ -7,6 +7,8 @@ import { avatar, status } from '../kit/parts.ts';
 
 /** With more agents than this, only the top level starts unfolded. */
 const ALL_OPEN = 40;
+/** Of levels: browsers nest elements no deeper than 512. */
+const DEEPEST = 100;
 
 export function orgChart(agents: readonly AgentOutline[]): Html {
   const reports = reportsOf(agents);
@@ -29,21 +31,30 @@ export const orgControls = (): Html =>
 
 type Reports = ReadonlyMap<string | null, readonly AgentOutline[]>;
 
-/** Agents by superior, sorted by name. Agents whose superior is gone or in a cycle with them are at the top. */
+/** Agents by superior, sorted by name. Agents whose superior is gone are at the top, and so is one of each cycle. */
 function reportsOf(agents: readonly AgentOutline[]): Reports {
   const bosses = new Map(agents.map(({ id, reports_to }) => [id, reports_to]));
-  const topOf = ({ id, reports_to: to }: AgentOutline): string | null => {
-    if (to === null || !bosses.has(to)) return null;
-    const seen = new Set([id]);
-    for (let above: string | null | undefined = to; above; above = bosses.get(above)) {
-      if (above === id) return [...seen].toSorted()[0] === id ? null : to;
-      if (seen.has(above)) break;
-      seen.add(above);
-    }
-    return to;
-  };
+  const heads = headsOfCycles(bosses);
   const byName = agents.toSorted((a, b) => a.name.localeCompare(b.name));
-  return Map.groupBy(byName, topOf);
+  return Map.groupBy(byName, ({ id, reports_to: to }) =>
+    to === null || !bosses.has(to) || heads.has(id) ? null : to,
+  );
+}
+
+/** The first by id of each cycle. Every agent is visited once: chains may be as long as there are agents. */
+function headsOfCycles(bosses: ReadonlyMap<string, string | null>): Set<string> {
+  const heads = new Set<string>();
+  /** Agents, each with the one from which it was come to first. */
+  const visited = new Map<string, string>();
+  for (const start of bosses.keys()) {
+    let at: string | null | undefined = start;
+    for (; at && bosses.has(at) && !visited.has(at); at = bosses.get(at)) visited.set(at, start);
+    if (!at || visited.get(at) !== start) continue;
+    let head = at;
+    for (let next = bosses.get(at)!; next !== at; next = bosses.get(next)!) if (next < head) head = next;
+    heads.add(head);
+  }
+  return heads;
 }
 
 function branch(reports: Reports, boss: string | null, depth: number, open: number): Html {
@@ -54,15 +65,13 @@ function branch(reports: Reports, boss: string | null, depth: number, open: numb
     !${each(below, (agent) => {
       const count = reports.get(agent.id)?.length ?? 0;
       return html`<li>
-        !${agentLine(agent)}!${when(
-          count > 0,
-          () =>
-            html`<details data-fold="${agent.id}" !${attributes({ open: depth < open })}>
-              <summary>
-                ${plural(count, '# report', '# reports')}<span class="sr-only">, ${agent.name}</span>
-              </summary>
-              !${branch(reports, agent.id, depth + 1, open)}
-            </details>`,
+        !${agentLine(agent)}!${when(count > 0 && plural(count, '# report', '# reports'), (counted) =>
+          depth < DEEPEST
+            ? html`<details data-fold="${agent.id}" !${attributes({ open: depth < open })}>
+                <summary>${counted}<span class="sr-only">, ${agent.name}</span></summary>
+                !${branch(reports, agent.id, depth + 1, open)}
+              </details>`
+            : html`<span class="soft">${counted}</span>`,
         )}
       </li>`;
     })}
