@@ -16,7 +16,7 @@ const { issue_labels, labels } = schema;
 
 /**
  * Applies many changes atomically. Properties go through `updateIssue` one issue at a time, because each may release a
- * checkout, unblock others; there are never more than a hundred. Whom they wake is woken by one statement.
+ * checkout or unblock others; there are never more than a hundred. Whom they wake is woken by one statement.
  * @throws invalid for an issue that is unknown or named twice, and whatever the individual changes throw
  */
 export async function changeIssues(
