@@ -64,6 +64,41 @@ export async function cutWords(page: Page): Promise<string[]> {
   })()`);
 }
 
+/** Boxes and tables that touch what comes below them, as `box > what follows`. */
+export async function touching(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const seen = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+    const below = seen('main :is(.card, .empty, button, .button, p, h2, h3, label, table)');
+    const named = ({ tagName, className }) => tagName.toLowerCase() + (className && '.' + className.replaceAll(' ', '.'));
+    return seen('main :is(.card, .empty, table)').flatMap((box) => {
+      const { bottom, left, right } = box.getBoundingClientRect();
+      return below
+        .filter((other) => {
+          const place = other.getBoundingClientRect();
+          const apart = box.contains(other) || other.contains(box) || place.width === 0 || place.right <= left || place.left >= right;
+          return !apart && Math.abs(place.top - bottom) < 3;
+        })
+        .map((other) => named(box) + ' > ' + named(other));
+    });
+  })()`);
+}
+
+/** Values in the stacked rows of a phone that stand neither at the edge opposite their label nor below it, by their labels. */
+export async function ragged(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const values = [...document.querySelectorAll('table.stacks tr:not(:has(> [data-phone])) > td[data-label]:not(:first-child) > div')];
+    return values
+      .filter((value) => {
+        const cell = value.parentElement.getBoundingClientRect();
+        const range = document.createRange();
+        range.selectNodeContents(value);
+        const { top, right, width } = range.getBoundingClientRect();
+        return width > 0 && top - cell.top < 12 && cell.right - right > 12;
+      })
+      .map(({ parentElement }) => parentElement.dataset.label);
+  })()`);
+}
+
 /** What a screen reader would call by its role alone: links and controls without a name. */
 export async function nameless(page: Page): Promise<string[]> {
   const debug = await page.context().newCDPSession(page);

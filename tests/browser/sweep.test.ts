@@ -12,8 +12,10 @@ import {
   excessWidth,
   inBrowser,
   nameless,
+  ragged,
   seriousFaults,
   smallTargets,
+  touching,
   without,
 } from './chromium.ts';
 import { DESK, everyPage, LABEL, PHONE, startSweep, type Sweep } from './every-page.ts';
@@ -43,6 +45,8 @@ inBrowser(`every page in a real browser${without}`, () => {
       expect(answer?.status()).toBe(200);
       expect(await excessWidth(phone)).toBe(0);
       expect(await cutWords(phone)).toEqual([]);
+      expect(await touching(phone)).toEqual([]);
+      expect(await ragged(phone)).toEqual([]);
       expect(await englishTexts(phone, sweep.written)).toEqual([]);
       expect(await smallTargets(phone)).toEqual([]);
       expect(await nameless(phone)).toEqual([]);
