@@ -86,14 +86,14 @@ export async function touching(page: Page): Promise<string[]> {
 /** Values in the stacked rows of a phone that stand neither at the edge opposite their label nor below it, by their labels. */
 export async function ragged(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {
-    const values = [...document.querySelectorAll('table.stacks tr:not(:has(> [data-phone])) > td[data-label]:not(:first-child) > div')];
+    const values = [...document.querySelectorAll('table.stacks td[data-label]:not([data-phone], :first-child) > div')];
     return values
       .filter((value) => {
         const cell = value.parentElement.getBoundingClientRect();
         const range = document.createRange();
         range.selectNodeContents(value);
-        const { top, right, width } = range.getBoundingClientRect();
-        return width > 0 && top - cell.top < 12 && cell.right - right > 12;
+        const { top, left, right, width } = range.getBoundingClientRect();
+        return width > 0 && top - cell.top < 12 && left - cell.left > 12 && cell.right - right > 12;
       })
       .map(({ parentElement }) => parentElement.dataset.label);
   })()`);

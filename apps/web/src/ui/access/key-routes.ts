@@ -31,7 +31,7 @@ async function keysPage(
           !${table('Integration keys', keyColumns(names), items)}!${moreLink(searched(base, query), next_cursor, 'Older keys')}
         </div>`
       : nothingListed(base, query, () =>
-          emptyState('No integration keys yet', html`Create one below for a script or a service.`),
+          emptyState('No integration keys yet', html`Create one above for a script or a service.`),
         );
   const body = html`!${when(raw_key, (key) => shownOnce('The new key, shown only once:', key))}
     !${notice(query.done === 'revoked' ? 'The key has been revoked, effective immediately.' : null)}

@@ -146,7 +146,7 @@ function conclusionPart({ session, in_progress }: CouncilView): Html {
 function participant({ agent_id, name, role, is_chair, left_out_reason: reason }: Participant): Html {
   return html`<li>
     !${avatar(name)} <a href="/agents/${agent_id}">${name}</a>
-    <span class="soft">${role}${is_chair ? t`, has the chair` : ''}</span>
+    <span class="soft">${words(role)}${is_chair ? t`, has the chair` : ''}</span>
     !${when(reason, (why) => html`<span class="grow soft small">left out: ${say(why)}</span>`)}
   </li>`;
 }

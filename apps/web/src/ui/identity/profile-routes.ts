@@ -69,7 +69,7 @@ async function profileBody(
     </form>
     <section class="card">
       <h2>Appearance</h2>
-      <p><a href="/profile/appearance">Theme, density and time zone</a></p>
+      <p><a href="/profile/appearance">Theme, density, language and time zone</a></p>
     </section>
     <section class="card">
       <h2>Sign-in and security</h2>

@@ -78,6 +78,9 @@ it.each([
   [59.96, '1 min 0 s'],
   [125, '2 min 5 s'],
   [179.6, '3 min 0 s'],
+  [3599.6, '1 h 0 min'],
+  [7199, '2 h 0 min'],
+  [100_000, '27 h 47 min'],
 ])('%d seconds are read as %s', (seconds, expected) => {
   expect(duration(new Date(NOW), new Date(NOW + seconds * 1000))).toBe(expected);
 });

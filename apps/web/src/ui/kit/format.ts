@@ -107,13 +107,15 @@ export function sizeLimit(bytes: number): string {
   return bytes < 1_000_000 ? t`${tenth(bytes / 1000)} kB` : t`${tenth(bytes / 1_000_000)} MB`;
 }
 
-/** `1.4 s`, `2 min 5 s`. */
+/** `1.4 s`, `2 min 5 s`, `3 h 20 min`. */
 export function duration(from: Date | string | null, to: Date | string | null): string {
   if (from === null || to === null) return '';
   const seconds = (new Date(to).getTime() - new Date(from).getTime()) / 1000;
   // Rounded before it is split: there is no sixtieth second.
   if (Math.round(seconds * 10) < MINUTE * 10) return t`${tenths(seconds)} s`;
   const whole = Math.round(seconds);
+  const minutes = Math.round(seconds / MINUTE);
+  if (whole >= HOUR) return t`${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return t`${Math.floor(whole / MINUTE)} min ${whole % MINUTE} s`;
 }
 

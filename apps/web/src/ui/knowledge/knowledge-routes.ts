@@ -31,7 +31,7 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
       !${input({ name: 'q', label: 'Search all knowledge', type: 'search', value: q, hint: 'A question or words' })}
       <button>Search</button>
     </form>
-    !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`Nothing found. Try other words.`)}
+    !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`Try other words.`)}
     !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Only full-text search works until embeddings are computed again: ${error}.</p>`)}`;
   return companyPage(context, { title: t`Search`, active: path, body });
 }

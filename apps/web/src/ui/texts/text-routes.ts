@@ -37,7 +37,12 @@ export const textRoutes: UiRoute[] = [
   }),
   page('/issues/{issueId}/documents/{key}/revisions/{revisionId}', byIssue, async (c) => {
     const key = c.params.key!;
-    const { body: text, title } = await findRevision(c.tx, c.subject, key, c.params.revisionId!);
+    const {
+      body: text,
+      title: of,
+      revision_number,
+    } = await findRevision(c.tx, c.subject, key, c.params.revisionId!);
+    const title = t`${of}, revision ${revision_number}`;
     const path = `/issues/${c.subject.id}/documents/${encodeURIComponent(key)}`;
     return textPage(c, { title, text, on: { label: t`Document`, path }, active: boardOf(c.subject) });
   }),

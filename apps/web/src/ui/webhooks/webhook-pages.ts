@@ -22,9 +22,9 @@ function webhookState({ enabled, failing_since }: Webhook): Html {
   return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
 }
 
-/** Of the last attempt: one that is sent again has none yet. */
+/** Of the last attempt, or why there was none; one that is sent again has neither yet. */
 const outcomeOf = ({ attempts, error, response_status: code }: WebhookDelivery): Html =>
-  html`${attempts === 0 ? '' : error === null ? (code ?? '') : say(error)}`;
+  html`${error === null ? (attempts === 0 ? '' : (code ?? '')) : say(error)}`;
 
 export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },

@@ -1,0 +1,82 @@
+/** What lists with nothing in them, and pages of single things, tell their reader. */
+import { beforeAll, expect, it } from '@jest/globals';
+import { createCompany, systemActor } from '@acp/core';
+import { transaction } from '@acp/db';
+import { type Cast, createCast } from '../http/cast.ts';
+import { createStage } from '../http/stage.ts';
+import { Browser, type Pages, startPages } from '../http/pages.ts';
+
+let pages: Pages;
+let cast: Cast;
+let admin: Browser;
+/** A company without anything, administered by the instance’s admin. */
+let bare: string;
+
+beforeAll(async () => {
+  pages = await startPages({ SERVICE_ENCRYPTION_KEY: '7'.repeat(64) });
+  cast = await createCast(pages.database);
+  admin = Browser.of(pages.app, cast.instance_admin);
+  const made = await transaction(pages.database, async (tx) =>
+    createCompany(tx, systemActor('tests'), { name: 'Bare', slug: 'bare' }),
+  );
+  bare = `/companies/${made.id}`;
+});
+
+const mainOf = async (path: string): Promise<string> => {
+  const { status, text } = await admin.get(path);
+  expect([path, status]).toEqual([path, 200]);
+  const main = /<main[\s\S]*<\/main>/.exec(text)![0];
+  return main.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+};
+
+it('a delivery that was given up without an attempt says why', async () => {
+  const { webhookId } = await createStage(pages.database, cast);
+  await pages.database.pool.query(
+    "update webhook_deliveries set status = 'pending', attempts = 0, error = null, finished_at = null where webhook_id = $1",
+    [webhookId],
+  );
+  expect((await admin.post(`/webhooks/${webhookId}/enabled`, {})).status).toBe(303);
+  expect(await mainOf(`/webhooks/${webhookId}`)).toContain('the webhook was switched off');
+});
+
+it('a company without agents is told to hire one before it can chat', async () => {
+  const main = await mainOf(`${bare}/chats`);
+  expect(main).toContain('Hire an agent');
+  expect(main).not.toContain('Choose an agent');
+  expect(await mainOf(`/companies/${cast.other_company_id}/chats`)).toContain('Choose an agent');
+});
+
+it('the list without keys leads to the form where it is', async () => {
+  const main = await mainOf(`${bare}/members/keys`);
+  expect(main).toContain('No integration keys yet Create one above');
+  expect(main.indexOf('Mint a key')).toBeLessThan(main.indexOf('No integration keys yet'));
+});
+
+it('a search for knowledge that finds nothing says so once', async () => {
+  const main = await mainOf(`${bare}/knowledge?q=checkout`);
+  expect(main.match(/Nothing found/g)).toHaveLength(1);
+});
+
+it('the profile names all that can be set on the page it leads to', async () => {
+  expect(await mainOf('/profile')).toContain('Theme, density, language and time zone');
+});
+
+it('the members of a council are shown with the names of their roles', async () => {
+  const { councilSessionId } = await createStage(pages.database, cast);
+  await pages.database.pool.query(
+    `insert into council_participants (session_id, company_id, agent_id, place, name, role)
+      values ($1, $2, $3, 1, 'Ada', 'ceo')`,
+    [councilSessionId, cast.company_id, cast.agent_id],
+  );
+  expect(await mainOf(`/councils/${councilSessionId}`)).toContain('CEO, has the chair');
+});
+
+it('an earlier revision of a document says which it is', async () => {
+  const { key } = await createStage(pages.database, cast);
+  const { rows } = await pages.database.pool.query<{ at: string }>(
+    `select '/issues/' || d.issue_id || '/documents/' || d.key || '/revisions/' || r.id as at
+      from documents d join document_revisions r on r.document_id = d.id where d.key = $1 and r.revision_number = 1 limit 1`,
+    [key],
+  );
+  expect(await mainOf(rows[0]!.at)).toMatch(/Staged, revision 1/);
+});
