@@ -83,6 +83,20 @@ export async function touching(page: Page): Promise<string[]> {
   })()`);
 }
 
+/** Choices of which the selected one does not fit into its box. */
+export async function cutChoices(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const pen = document.createElement('canvas').getContext('2d');
+    return [...document.querySelectorAll('main td select')].flatMap((box) => {
+      const looks = getComputedStyle(box);
+      const text = box.selectedOptions[0]?.textContent.trim() ?? '';
+      pen.font = looks.font;
+      const room = box.clientWidth - parseFloat(looks.paddingLeft) - parseFloat(looks.paddingRight);
+      return box.checkVisibility() && pen.measureText(text).width > room ? [text] : [];
+    });
+  })()`);
+}
+
 /** Values in the stacked rows of a phone that stand neither at the edge opposite their label nor below it, by their labels. */
 export async function ragged(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {

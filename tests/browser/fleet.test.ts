@@ -51,4 +51,22 @@ inBrowser(`the fleet’s page${without}`, () => {
     await shows(page, 'Undrain');
     expect(complaints).toEqual([]);
   });
+
+  it('shows a desk all that can be done, also in German, whose words are longer', async () => {
+    const german = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      baseURL: service.url,
+      locale: 'de',
+    });
+    await german.request.post('/login', { form: account });
+    const data = { name: 'gpu-rack-22.frankfurt.example.com', tags: ['gpu', 'eu-central', 'large-memory'] };
+    const made = await german.request.post('/api/admin/workers', { data });
+    expect(made.status()).toBe(201);
+    const page = await german.newPage();
+    await page.goto('/admin/workers');
+    await shows(page, 'Auslaufen lassen');
+    const excess = `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.card:has(> table)'))`;
+    expect(await page.evaluate(excess)).toBe(0);
+    await german.close();
+  });
 });

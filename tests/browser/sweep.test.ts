@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { pathOn, type Stage } from '../http/stage.ts';
 import {
+  cutChoices,
   cutWords,
   englishTexts,
   excessWhenNarrow,
@@ -45,6 +46,7 @@ inBrowser(`every page in a real browser${without}`, () => {
       expect(answer?.status()).toBe(200);
       expect(await excessWidth(phone)).toBe(0);
       expect(await cutWords(phone)).toEqual([]);
+      expect(await cutChoices(phone)).toEqual([]);
       expect(await touching(phone)).toEqual([]);
       expect(await ragged(phone)).toEqual([]);
       expect(await englishTexts(phone, sweep.written)).toEqual([]);
