@@ -82,6 +82,16 @@ describe('four processes started at once on an empty database', () => {
     }
   });
 
+  it('put schedules into the words of the reader’s language', async () => {
+    const [, web] = started;
+    const { cookie } = await signIn(web!);
+    const schedule = new URLSearchParams({ cron_expression: '0 9 * * 1', timezone: 'UTC' }).toString();
+    const answer = await fetch(`${web!.url}/schedules/part/said?${schedule}`, {
+      headers: { cookie, 'accept-language': 'de' },
+    });
+    expect(await answer.text()).toContain('Um 09:00, nur jeden Montag');
+  });
+
   it('tell live streams to reconnect on SIGTERM, let requests end, and end with status 0', async () => {
     const [both, web] = started;
     const api = await signIn(web!);

@@ -271,6 +271,9 @@ describe('a schedule', () => {
   it.each([
     ['cron_expression', { cron_expression: '@daily' }, 'Five fields are required.'],
     ['cron_expression', { cron_expression: '' }, 'May not be empty.'],
+    ['cron_expression', { cron_expression: '0 0 31 2 *' }, 'No month has such a day.'],
+    ['cron_expression', { cron_expression: '61 0 * * *' }, 'A number is beyond the range of its field.'],
+    ['cron_expression', { cron_expression: '0 5-2 * * *' }, 'A range ends before it begins.'],
     ['timezone', { timezone: 'Atlantis/Deep' }, 'Unknown time zone.'],
   ])('is refused beside its %s, new or changed', async (field, wrong, message) => {
     const member = Browser.of(app, cast.member);

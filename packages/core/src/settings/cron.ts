@@ -1,4 +1,4 @@
-import { invalid, said } from '@acp/kernel';
+import { invalid, said, type Said } from '@acp/kernel';
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
 
 /** For the five fields in order: the largest meaningful step, and names that stand for numbers. */
@@ -39,12 +39,20 @@ export function parseCron(text: string, field = 'cron_expression'): ParsedCron {
     try {
       return CronExpressionParser.parse(expression, { currentDate: wall, tz: 'UTC' });
     } catch (err) {
-      // Values out of range, reversed ranges, days that exist in no month.
-      throw invalid(said`${field}: ${err instanceof Error ? err.message : 'malformed'}`);
+      throw invalid(refused(field, err instanceof Error ? err.message : ''));
     }
   };
   after(new Date(0));
   return { expression, every_hour: words[1]!.startsWith('*'), after };
+}
+
+/** What is left for the library to refuse. @param message the library's */
+function refused(field: string, message: string): Said {
+  if (message.startsWith('Constraint error'))
+    return said`${field}: a number is beyond the range of its field`;
+  if (message.startsWith('Invalid range')) return said`${field}: a range ends before it begins`;
+  if (message.startsWith('Invalid explicit day of month')) return said`${field}: no month has such a day`;
+  return said`${field}: ${message}`;
 }
 
 function assertField(word: string, { largestStep, names }: (typeof fields)[number], field: string): void {

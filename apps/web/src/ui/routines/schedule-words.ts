@@ -2,7 +2,7 @@
 import { nextFireTimes } from '@acp/core';
 import { ServiceError } from '@acp/kernel';
 import { createRequire } from 'node:module';
-import cronstrue from 'cronstrue';
+import type * as Cronstrue from 'cronstrue';
 import { clockTime } from '../kit/clock-time.ts';
 import { timeTo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -16,6 +16,10 @@ export const SAID_PATH = '/schedules/part/said';
 
 const FIRES = 5;
 
+const require = createRequire(import.meta.url);
+/** Not imported: a program in one file would have a copy of its own, which knows none of the locales loaded below. */
+const cronstrue = require('cronstrue') as typeof Cronstrue;
+
 /** `At 09:00, only on Monday`; '' if the expression is invalid. */
 export function cronWords(expression: string): string {
   try {
@@ -28,8 +32,6 @@ export function cronWords(expression: string): string {
     return '';
   }
 }
-
-const require = createRequire(import.meta.url);
 
 /** Loads the library's locale, once, on first use; falls back to English if it has none. */
 function cronLocale(): string {
