@@ -60,7 +60,7 @@ describe('the compiled index', () => {
     expect((await member!.post(`${here}/promote?version=2`, {})).status).toBe(403);
     expect((await Browser.of(app, cast.stranger).get(here)).status).toBe(404);
     const stale = await admin!.post(`${here}/promote?version=1`, {});
-    expect([stale.status, stale.text.includes('that version is no longer a draft')]).toEqual([409, true]);
+    expect([stale.status, stale.text.includes('That version is no longer a draft')]).toEqual([409, true]);
     expect((await admin!.post(`${here}/promote?version=2`, {})).headers.location).toBe(
       `${here}?done=promote`,
     );
@@ -69,6 +69,8 @@ describe('the compiled index', () => {
     expect((await admin!.post(`${here}/discard?version=3`, {})).headers.location).toBe(
       `${here}?done=discard`,
     );
+    const refused = await admin!.post(`${here}/settings`, { agent_id: cast.agent_id, every_hours: '0' });
+    expect(refused.text).toMatch(/id="e-every_hours" role="alert">Must be 1 or more/);
     const settings = await admin!.post(`${here}/settings`, { agent_id: cast.agent_id, every_hours: '' });
     expect(settings.headers.location).toBe(`${here}?done=settings`);
     const empty = await admin!.post(`${here}/cancel`, {});

@@ -2,6 +2,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { createCompany, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
+import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { createStage } from '../http/stage.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
@@ -22,8 +23,10 @@ beforeAll(async () => {
   bare = `/companies/${made.id}`;
 });
 
-const mainOf = async (path: string): Promise<string> => {
-  const { status, text } = await admin.get(path);
+const mainOf = async (path: string, language = 'en'): Promise<string> => {
+  const { status, text } = await request(pages.app)
+    .get(path)
+    .set({ ...cast.instance_admin.headers, 'Accept-Language': language });
   expect([path, status]).toEqual([path, 200]);
   const main = /<main[\s\S]*<\/main>/.exec(text)![0];
   return main.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -69,6 +72,24 @@ it('the members of a council are shown with the names of their roles', async () 
     [councilSessionId, cast.company_id, cast.agent_id],
   );
   expect(await mainOf(`/councils/${councilSessionId}`)).toContain('CEO, has the chair');
+});
+
+it('states and kinds are words of the reader’s language', async () => {
+  const { pluginId, routineId, companyId } = await createStage(pages.database, cast);
+  await pages.database.pool.query(
+    `insert into plugin_events (plugin_id, type, level, message, from_state, to_state, details)
+      values ($1, 'denied', 'info', '–', 'ready', 'running', '{}')`,
+    [pluginId],
+  );
+  await pages.database.pool.query(
+    "insert into routine_runs (company_id, routine_id, source, status) values ($1, $2, 'manual', 'coalesced')",
+    [companyId, routineId],
+  );
+  for (const [path, shown] of [
+    [`/plugins/${pluginId}/log`, 'abgewiesen bereit → läuft –'],
+    [`/routines/${routineId}`, 'zusammengelegt'],
+  ] as const)
+    expect(await mainOf(path, 'de')).toContain(shown);
 });
 
 it('an earlier revision of a document says which it is', async () => {

@@ -10,7 +10,7 @@ export const signingModes = ['none', 'hmac', 'hmac_ts'] as const;
 export type SigningMode = (typeof signingModes)[number];
 const routineSources = ['webhook', 'schedule', 'manual', 'agent'] as const;
 export type RoutineSource = (typeof routineSources)[number];
-const routineRunStatuses = ['enqueued', 'coalesced', 'skipped', 'failed'] as const;
+export const routineRunStatuses = ['enqueued', 'coalesced', 'skipped', 'failed'] as const;
 
 export const Routine = Type.Object({
   id: Uuid,

@@ -2,6 +2,7 @@
 import type { CompiledIndex, CompiledIndexVersion, CompiledStatement } from '@acp/contract';
 import { asShown } from '../kit/as-shown.ts';
 import { choice, type Offer } from '../kit/choice.ts';
+import type { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { plural, say, t } from '../kit/language.ts';
@@ -13,6 +14,8 @@ export interface IndexView {
   index: CompiledIndex;
   agents: Offer;
   is_admin: boolean;
+  /** Of the form that was refused. */
+  errors: FieldErrors;
 }
 
 export const indexPath = (company_id: string): string => `/companies/${company_id}/knowledge/index`;
@@ -154,12 +157,12 @@ function statement({ text, sources }: CompiledStatement): Html {
   </li>`;
 }
 
-async function settingsForm({ company_id, index, agents }: IndexView): Promise<Html> {
+async function settingsForm({ company_id, index, agents, errors }: IndexView): Promise<Html> {
   const { agent_id, every_hours: hours, next_at: next } = index.settings;
   const fields = html`<form method="post" action="${indexPath(company_id)}/settings">
     <div class="row">
       !${choice({ name: 'agent_id', label: 'Agent whose model compiles, and whose budget pays', value: agent_id ?? '', offer: agents, fixed: [{ value: '', label: t`nobody` }] })}
-      !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked' })}
+      !${input({ name: 'every_hours', label: 'Interval in hours', type: 'number', min: 1, value: hours ?? '', hint: 'Empty: only when asked', error: errors.of('every_hours') })}
     </div>
     <button>Save</button>
   </form>`;

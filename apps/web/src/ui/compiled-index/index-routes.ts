@@ -3,6 +3,7 @@ import { discardIndex, promoteIndex, readCompiledIndex } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
+import { FieldErrors } from '../kit/field-errors.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { formError, notice } from '../kit/parts.ts';
@@ -23,7 +24,7 @@ const done: Record<string, string> = texts({
   discard: 'The draft has been discarded.',
 });
 
-async function loadView(context: CompanyContext): Promise<IndexView> {
+async function loadView(context: CompanyContext, error: string | null = null): Promise<IndexView> {
   const { tx, user, company_id } = context;
   const index = await readCompiledIndex(tx, user, company_id);
   return {
@@ -31,17 +32,19 @@ async function loadView(context: CompanyContext): Promise<IndexView> {
     index,
     agents: await offerOf(context, 'agent', index.settings.agent_id),
     is_admin: roleIn(user, company_id) === 'admin',
+    errors: new FieldErrors(error, ['every_hours']),
   };
 }
 
 async function indexPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   context.services.instance.requireFeature(rows.get);
   const { company_id, query } = context;
+  const view = await loadView(context, error);
   return companyPage(context, {
     title: t`Compiled index`,
     active: indexPath(company_id),
     trail: [{ label: t`Knowledge`, path: `/companies/${company_id}/knowledge` }],
-    body: html`!${formError(error)}!${notice(done[query.done ?? ''])}!${await indexBody(await loadView(context))}`,
+    body: html`!${formError(view.errors.general)}!${notice(done[query.done ?? ''])}!${await indexBody(view)}`,
   });
 }
 

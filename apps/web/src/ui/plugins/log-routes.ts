@@ -1,6 +1,6 @@
 import type { PluginEvent, PluginJob, PluginJobRun, PluginWebhook } from '@acp/contract';
 import { listPluginEvents, manifestOf, pluginJobs, webhooksOf } from '@acp/core';
-import { duration, timeAgo, timeTo } from '../kit/format.ts';
+import { duration, timeAgo, timeTo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
@@ -15,11 +15,14 @@ const CELL = 2000;
 
 const logColumns: Column<PluginEvent>[] = [
   { label: 'When', cell: ({ created_at }) => timeAgo(created_at) },
-  { label: 'Kind', cell: ({ type, level }) => html`${type} !${when(level !== 'info', () => status(level))}` },
+  {
+    label: 'Kind',
+    cell: ({ type, level }) => html`${words(type)} !${when(level !== 'info', () => status(level))}`,
+  },
   {
     label: 'What',
     cell: ({ message, from_state, to_state }) =>
-      html`!${when(to_state, (to) => html`${when(from_state, (from) => `${from} → `)}!${status(to)} `)}<span
+      html`!${when(to_state, (to) => html`${when(from_state, (from) => `${words(from)} → `)}!${status(to)} `)}<span
           class="wrapped"
           >${message.slice(0, CELL)}</span
         >`,
