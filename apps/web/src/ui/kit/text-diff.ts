@@ -12,9 +12,20 @@ interface Piece {
  */
 const MOST_PAIRS = 500_000;
 
-/** Splits into lines, and those into sentences; joined they are the text. */
-const sentences = (text: string): string[] =>
-  text === '' ? [] : text.split(/(?<=\n)|(?=[^ \t\n])(?<=[.!?][ \t]+)/);
+/** Splits into lines, and those into sentences; joined they are the text. A regular expression that passes megabytes of blanks may overflow. */
+function sentences(text: string): string[] {
+  const found: string[] = [];
+  let from = 0;
+  for (const { 0: end, index } of text.matchAll(/\n|[.!?](?=[ \t])/g)) {
+    let at = index + 1;
+    if (end !== '\n') while (text[at] === ' ' || text[at] === '\t') at += 1;
+    // Of a sentence that ends its line, the line break decides.
+    if (end !== '\n' && text[at] === '\n') continue;
+    found.push(text.slice(from, at));
+    from = at;
+  }
+  return from < text.length ? [...found, text.slice(from)] : found;
+}
 
 /** The shortest edit from `before` to `after` by the longest common subsequence; removals come first. Pure. */
 export function diffPieces(before: string, after: string): Piece[] {
