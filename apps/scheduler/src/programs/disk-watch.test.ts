@@ -15,7 +15,7 @@ afterAll(() => rmSync(top, { recursive: true, force: true }));
 
 /** A disk with as much free space as the test says, and runs on it, each with one program in a folder of its own. */
 function stage() {
-  const disk = { free: 100 * MB, looks: 0 };
+  const disk = { free: 100 * MB, looks: 0, free_after_end: undefined as number | undefined };
   const watch = new DiskWatch({ home: top, workspace_min_free: LIMIT }, testLogger(), {
     every_ms: 5,
     free: async () => {
@@ -31,6 +31,7 @@ function stage() {
     const start = () =>
       run.watch(async (reason) => {
         killed.push(reason);
+        disk.free = disk.free_after_end ?? disk.free;
         return Promise.resolve();
       });
     const exit = start();
@@ -115,12 +116,13 @@ describe('the watch over the disk', () => {
     const first = await begin();
     const second = await begin(first.folder);
     first.write('big', 30 * MB);
+    // Otherwise the next look might end the other one, too.
+    disk.free_after_end = 100 * MB;
     disk.free = 10 * MB;
     const ended = await waitFor(async () => {
       const [one, two] = [await first.run.ended(), await second.run.ended()];
       return one === null ? (two === null ? undefined : second) : first;
     });
-    disk.free = 100 * MB;
     expect(first.has('big')).toBe(true);
     const left = ended === first ? second : first;
     await ended.close();
