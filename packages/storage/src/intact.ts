@@ -5,15 +5,13 @@ import type { StoredObject } from './storage.ts';
 /**
  * The bytes of a stored file, if they are those that were stored. Stores don't check it, and whoever takes others for the file may store
  * them in its place. The reader drops what it has got when this throws.
- * @param name for people
- * @throws unavailable at the first byte too many, or at the end
+ * @param damaged what is thrown at the first byte too many, or at the end
  */
 export async function* intact(
   body: AsyncIterable<Uint8Array>,
   { size_bytes, sha256 }: StoredObject,
-  name: string,
+  damaged: () => Error,
 ): AsyncGenerator<Uint8Array> {
-  const damaged = () => unavailable(`the stored file is damaged: ${name}`);
   const hash = createHash('sha256');
   let left = size_bytes;
   for await (const chunk of body) {
@@ -24,3 +22,6 @@ export async function* intact(
   }
   if (left > 0 || hash.digest('hex') !== sha256) throw damaged();
 }
+
+/** @param name for people */
+export const damagedFile = (name: string) => (): Error => unavailable(`the stored file is damaged: ${name}`);

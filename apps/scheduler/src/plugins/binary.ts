@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { ApprovedBinary } from '@acp/core';
 import { conflict, isUuid, said, unavailable } from '@acp/kernel';
-import type { FileStore, Storage } from '@acp/storage';
+import { type FileStore, intact, type Storage } from '@acp/storage';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
 /** Maximum size of a binary. */
@@ -88,7 +88,7 @@ function assertProgram(start: Buffer): void {
  */
 export async function placeBinary(
   storage: Pick<Storage, 'get'>,
-  { storage_key, sha256, size_bytes }: ApprovedBinary,
+  binary: ApprovedBinary,
   { plugin_id, fence, name }: { plugin_id: string; fence: number; name: string },
   below = tmpdir(),
 ): Promise<LaidBinary> {
@@ -98,26 +98,20 @@ export async function placeBinary(
   try {
     const file = join(folder, /^[\w.-]{1,100}$/.test(name) && !/^\.+$/.test(name) ? name : randomUUID());
     const handle = await open(file, 'wx', 0o500);
-    const hash = createHash('sha256');
     const another = (): Error => conflict('the stored copy of the binary does not have the allowed hash');
     try {
       // Only now: what is opened and not read would stay open.
-      const body = await storage.get(storage_key);
+      const body = await storage.get(binary.storage_key);
       if (body === undefined) throw unavailable('the allowed copy of the binary is not in the storage');
       let isChecked = false;
-      let left = size_bytes;
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        if (!isChecked) assertProgram(chunk);
+      for await (const chunk of intact(body, binary, another)) {
+        if (!isChecked) assertProgram(chunk as Buffer);
         isChecked = true;
-        left -= chunk.length;
-        if (left < 0) throw another();
-        hash.update(chunk);
         await handle.writeFile(chunk);
       }
     } finally {
       await handle.close();
     }
-    if (hash.digest('hex') !== sha256) throw another();
     return { file, remove };
   } catch (err) {
     await remove();

@@ -27,7 +27,7 @@ import {
   UnsafePlace,
   writeInside,
 } from '@acp/kernel';
-import { FileStore, intact, type PlacedFile, type Storage } from '@acp/storage';
+import { damagedFile, FileStore, intact, type PlacedFile, type Storage } from '@acp/storage';
 
 interface HomeFileSources {
   database: Database;
@@ -184,7 +184,7 @@ function placeOf({ kind, path }: Pick<AgentFileRow, 'kind' | 'path'>): string {
 async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array> | undefined> {
   if (row.content !== null) return one(Buffer.from(row.content));
   const body = await storage.get(row.storage_key);
-  return body && intact(body, row, placeOf(row));
+  return body && intact(body, row, damagedFile(placeOf(row)));
 }
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
