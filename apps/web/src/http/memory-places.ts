@@ -1,8 +1,8 @@
 import type { Actor, EndpointRow } from '@acp/contract';
-import { actorId } from '@acp/core';
 import { rateLimited } from '@acp/kernel';
 import type { Request } from 'express';
 import { isMultipart } from './multipart.ts';
+import { ownerOf } from './owner.ts';
 import type { Services } from './services.ts';
 
 const RETRY_SEC = 5;
@@ -62,9 +62,8 @@ interface Receiving {
 /** Takes room for a body that is read as a whole, until the result is called. @throws rate_limited */
 export function roomForBody(receiving: Receiving): () => void {
   const bytes = bytesInMemory(receiving);
-  const { company_id, actor } = receiving;
   if (bytes <= LARGE_BODY) return () => undefined;
-  return places.take(company_id === '' ? (actorId(actor) ?? '') : company_id, bytes);
+  return places.take(ownerOf(receiving) ?? '', bytes);
 }
 
 function bytesInMemory({ row: { files, body_kind, max_bytes = 0 }, request, services }: Receiving): number {

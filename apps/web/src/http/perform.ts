@@ -1,7 +1,7 @@
-import { actorId } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import type { Call } from './call.ts';
 import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
+import { ownerOf } from './owner.ts';
 
 /** Executes a validated request: slow preparations first, then the handler, in a transaction if its row says so. */
 export async function perform(database: Database, call: Call): Promise<Answer> {
@@ -9,8 +9,8 @@ export async function perform(database: Database, call: Call): Promise<Answer> {
   try {
     if (call.mounted.row.tx !== 'write') return await call.run();
     const write = async () => inTransaction(database, call);
-    // Strangers have none: they would wait for each other.
-    const owner = call.company_id || actorId(call.actor);
+    const owner = ownerOf(call);
+    // Strangers would wait for each other.
     return owner === null ? await write() : await call.services.turns.take(owner, write);
   } finally {
     await call.release();
