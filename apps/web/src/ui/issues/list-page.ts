@@ -44,9 +44,14 @@ export interface ListView {
 
 export const listPath = (company_id: string): string => `/companies/${company_id}/issues`;
 
+/** A page of the list. */
+export interface ListPlace extends Pick<ListView, 'company_id' | 'filter'> {
+  cursor?: string | undefined;
+}
+
 /** Of a form on a page of the list, whose answer is that page again. */
 export const actionPath = (
-  { company_id, filter, cursor }: Pick<ListView, 'company_id' | 'filter' | 'cursor'>,
+  { company_id, filter, cursor }: ListPlace,
   act = '',
   more: Readonly<Record<string, string>> = {},
 ): string => pathWith(`${listPath(company_id)}${act}`, filter, { ...(cursor && { cursor }), ...more });

@@ -27,7 +27,7 @@ import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts'
 import { mayWrite } from '../kit/write-access.ts';
 import type { Choices } from './filter-form.ts';
 import { type AskedFilter, askedFilter, filterOf, plainly, toListQuery } from './issue-filter.ts';
-import { actionPath, issueRow, listBody, listPath } from './list-page.ts';
+import { actionPath, issueRow, listBody, listPath, type ListPlace } from './list-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byIssue = { by: 'issue', param: 'issueId' } as const;
@@ -143,14 +143,14 @@ function changesOf(form: FormValues, { query }: UiContext): { changes: IssueChan
 }
 
 /** Where the reader of the list is. */
-const placeIn = ({ company_id, query }: ListContext) => ({
+const placeIn = ({ company_id, query }: ListContext): ListPlace => ({
   company_id,
   filter: filterOf(query),
   cursor: pageOf(query).cursor,
 });
 
 /** A button that undoes an action's changes. */
-function undoButton(place: ReturnType<typeof placeIn>, undo: readonly IssueChange[], label = t`Undo`): Html {
+function undoButton(place: ListPlace, undo: readonly IssueChange[], label = t`Undo`): Html {
   if (undo.length === 0) return '';
   const fields = { changes: JSON.stringify(undo) };
   return postButton(actionPath(place, '/undo'), label, {
@@ -164,7 +164,6 @@ const counted = (changed: number): string => plural(changed, '# issue', '# issue
 const deletedPage = async (context: ListContext): Promise<Html> => {
   const { tx, company_id, query } = context;
   const { items, next_cursor } = await listTrash(tx, { ...pageOf(query), company_id, type: 'issue' });
-  const all = { company_id, filter: {}, cursor: undefined };
   const here = listPath(company_id);
   const body =
     items.length === 0
@@ -179,7 +178,11 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
                 label: 'Bring back',
                 kind: 'acts',
                 cell: ({ entity_id }) =>
-                  undoButton(all, [{ issue_id: entity_id, deleted: false }], t`Bring it back`),
+                  undoButton(
+                    { company_id, filter: {} },
+                    [{ issue_id: entity_id, deleted: false }],
+                    t`Bring it back`,
+                  ),
               },
             ],
             items,
@@ -235,8 +238,7 @@ export const issueListRoutes: UiRoute[] = [
     // The issue's page is gone: the list says so, and offers an undo.
     next: (context) => {
       const { company_id, subject } = context;
-      const all = { company_id, filter: {}, cursor: undefined };
-      const undo = undoButton(all, [{ issue_id: subject.id, deleted: false }]);
+      const undo = undoButton({ company_id, filter: {} }, [{ issue_id: subject.id, deleted: false }]);
       return listPage({ ...context, subject: undefined }, plainly({}), {
         said: toast(t`${subject.identifier} is in the trash.`, { undo, address: listPath(company_id) }),
       });
