@@ -47,16 +47,17 @@ export async function addTaskEvents(
   if (events.length === 0) return;
   const entries = events.map(entryOf);
   const bytes = Buffer.byteLength(JSON.stringify(entries));
-  const full = tooLarge('the transcript of the task is full');
   // What is written and then rolled back takes as much of the disk: a worker may send it again and again.
-  if (task.transcript_bytes + bytes > MAX_BYTES) throw full;
+  if (task.transcript_bytes + bytes > MAX_BYTES) throw full();
   if (!(await noteOnHandedOverRun(tx, task.run.id, entries))) throw taskHasEnded('ended meanwhile');
   await recordRefusals(tx, { company_id: task.company_id, run_id: task.run.id }, events.flatMap(refusedIn));
   const { rowCount } = await tx.execute(sql`
     update remote_tasks set transcript_bytes = transcript_bytes + ${bytes}
     where id = ${task_id} and worker_id = ${worker.worker_id} and transcript_bytes + ${bytes} <= ${MAX_BYTES}`);
-  if (rowCount === 0) throw full;
+  if (rowCount === 0) throw full();
 }
+
+const full = () => tooLarge('the transcript of the task is full');
 
 /** Anything else that it may contain is only text of the transcript. */
 function refusedIn({ kind, payload }: TaskEvent): EgressRefusal[] {
