@@ -25,6 +25,27 @@ const shown = (): string[] => [
   ),
 ];
 
+interface ShownPage {
+  path: string;
+  text: string;
+}
+const seen = new Map<(typeof people)[number], Promise<ShownPage[]>>();
+
+/** All pages that they may read; nothing here changes what is on them. */
+function pagesOf(who: (typeof people)[number]): Promise<ShownPage[]> {
+  const read = async () => {
+    const reader = Browser.of(pages.app, cast[who]);
+    const answers: ShownPage[] = [];
+    for (const path of shown()) {
+      const { text, status } = await reader.get(path);
+      if (status === 200) answers.push({ path, text });
+    }
+    return answers;
+  };
+  if (!seen.has(who)) seen.set(who, read());
+  return seen.get(who)!;
+}
+
 /** Served by others than the pages. */
 const elsewhere = /^\/(?:api\/|readyz|metrics)/;
 /** What is listed there may have been deleted since. */
@@ -40,9 +61,7 @@ it.each(people)('every link on a page leads whoever reads it to a page: %s', asy
   const reader = Browser.of(pages.app, cast[who]);
   const asked = new Map<string, number>();
   const dead: string[] = [];
-  for (const path of shown()) {
-    const { text, status } = await reader.get(path);
-    if (status !== 200) continue;
+  for (const { path, text } of await pagesOf(who)) {
     for (const href of new Set(hrefs(text))) {
       if (elsewhere.test(href)) continue;
       if (!asked.has(href)) asked.set(href, (await reader.get(href)).status);
@@ -67,11 +86,8 @@ const actionAt = (action: string) => {
 };
 
 it.each(people)('every form on a page is one that its reader may send: %s', async (who) => {
-  const reader = Browser.of(pages.app, cast[who]);
   const forbidden: string[] = [];
-  for (const path of shown()) {
-    const { text, status } = await reader.get(path);
-    if (status !== 200) continue;
+  for (const { path, text } of await pagesOf(who)) {
     for (const { action } of pageForms(text)) {
       const route = actionAt(action);
       if (route === undefined || readOnly.includes(route.path)) continue;
@@ -90,13 +106,10 @@ interface NumberSchema {
 }
 
 it('a browser refuses no number that the endpoint of its form takes', async () => {
-  const reader = Browser.of(pages.app, cast.instance_admin);
   const narrower: string[] = [];
   let numbers = 0;
-  for (const path of shown())
-    for (const [, action, fields] of (await reader.get(path)).text.matchAll(
-      /<form[^>]* action="([^"]+)"[^>]*>([^]*?)<\/form>/g,
-    ))
+  for (const { text } of await pagesOf('instance_admin'))
+    for (const [, action, fields] of text.matchAll(/<form[^>]* action="([^"]+)"[^>]*>([^]*?)<\/form>/g))
       for (const [tag] of fields!.matchAll(/<input[^>]* type="number"[^>]*>/g)) {
         const name = / name="([^"]+)"/.exec(tag)![1]!;
         const body: { properties?: Record<string, NumberSchema> } | undefined = actionAt(action!)?.endpoint
