@@ -1,4 +1,4 @@
-/** Every registered page on a desktop in dark mode; `sweep.test.ts` has the phone, and what the two have in common. */
+/** Every registered page on a desktop in dark mode; `every-page-on-a-phone.drill.test.ts` has the phone, and what the two have in common. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { pathOn } from '../http/stage.ts';
