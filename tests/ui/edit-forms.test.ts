@@ -375,3 +375,18 @@ it('a variable of several lines is one in the form, and stays as it is while ano
   const { body } = await browser.api('get', `/api${path}`);
   expect((body as { env: object }).env).toEqual({ ...env, ADDED: 'a\nb' });
 });
+
+it('a list that no form can have shown is compared with none, and keeps nobody waiting', async () => {
+  const made = await api('post', `/api/companies/${cast.company_id}/notes`, {
+    title: 'Tides',
+    body_markdown: 'High',
+    tags: ['a', 'b'],
+  });
+  const path = `/notes/${made.id}`;
+  const form = formAt((await browser.get(path)).text, path);
+  const shown = JSON.parse(form.as_shown![0]!) as object;
+  const many = Array.from({ length: 100_000 }, (_, at) => at.toString(36));
+  const sent = { ...form, as_shown: [JSON.stringify({ ...shown, tags: many })], tags: [many.join(',')] };
+  expect((await browser.post(path, sent)).status).toBe(409);
+  expect(await api('get', `/api${path}`)).toMatchObject({ tags: ['a', 'b'] });
+});

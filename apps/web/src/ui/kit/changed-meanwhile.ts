@@ -63,18 +63,26 @@ function appliedTo(now: ReadForm, sent: FormValues): FormValues {
   });
 }
 
-/** The list as it is now, without what was removed from the shown one and with what was added. Null if both gave a key a value. */
+/** Longer than any list that an endpoint takes. */
+const MOST_ITEMS = 5000;
+
+/**
+ * The list as it is now, without what was removed from the shown one and with what was added. Null if both gave a key a value, or it
+ * can't be a list that a form has shown.
+ */
 function mergedList(
   { values, list }: Field,
   before: readonly unknown[],
   typed: readonly string[],
 ): string[] | null {
   if (list === null) return null;
-  const wasShown = (item: string): boolean => before.includes(digestOf([item]));
   const now = itemsOf(values, list.separator);
   const wanted = itemsOf(typed, list.separator);
-  const kept = now.filter((item) => wanted.includes(item) || !wasShown(item));
-  const added = wanted.filter((item) => !wasShown(item) && !now.includes(item));
+  if (wanted.length > MOST_ITEMS) return null;
+  const [shown, isNow, isWanted] = [new Set(before), new Set(now), new Set(wanted)];
+  const wasShown = (item: string): boolean => shown.has(digestOf([item]));
+  const kept = now.filter((item) => isWanted.has(item) || !wasShown(item));
+  const added = wanted.filter((item) => !isNow.has(item) && !wasShown(item));
   const others = new Set(kept.filter((item) => !wasShown(item)).map((item) => keyOf(item, list)));
   if (added.some((item) => others.has(keyOf(item, list)))) return null;
   return valuesOf([...kept, ...added], list.separator);
