@@ -210,6 +210,9 @@ describe('a company with hundreds of agents and labels', () => {
     expect(council.text).toContain('Nothing here is called “Agent 0”');
     expect(fieldIn(council.text, 'council-1')).toContain('value="Agent 1"');
     expect(fieldIn(council.text, 'council-2')).toContain('value="Agent 0"');
+    const crowd = Array.from({ length: 101 }, () => 'Agent 1');
+    const many = await member.post(`${issue}/convene-council`, { agent_ids: crowd });
+    expect([many.status, many.text.includes('At most 100 can be named at once.')]).toEqual([400, true]);
     expect({ ...(await stored()), labels: [], updated_at: '' }).toEqual({
       ...before,
       labels: [],

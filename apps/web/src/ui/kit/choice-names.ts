@@ -41,18 +41,23 @@ type Place = Pick<UiContext, 'tx' | 'company_id'>;
 /** As many as an error names. */
 const MOST_NAMED = 4;
 
+/** More than anybody types into one form: each is looked up. */
+const MOST_TYPED = 100;
+
 /** Longer than any name. */
 const LONGEST = 500;
 
 /** What stands for none of them in the reader's language. */
 export const noneOf = (kind: NamedKind): string => (kind === 'agent' ? t`nobody` : t`none`);
 
-/** @throws invalid for a name that nothing has, or several */
+/** @throws invalid for a name that nothing has, or several, and for more than somebody may have typed */
 export async function resolveNames({ tx, company_id }: Place, form: FormValues): Promise<FormValues> {
   const resolved: Record<string, readonly string[]> = {};
   for (const [field, kind] of fieldsOf(posted)) {
     const values = form.all(field);
-    if (company_id === '' || values.every(isResolved)) continue;
+    const typed = values.filter((value) => !isResolved(value));
+    if (company_id === '' || typed.length === 0) continue;
+    if (typed.length > MOST_TYPED) throw invalid(t`${field}: At most ${MOST_TYPED} can be named at once.`);
     const ids = [];
     for (const value of values) ids.push(await idOf({ tx, company_id }, kind, field, value));
     resolved[field] = ids;

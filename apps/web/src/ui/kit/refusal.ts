@@ -59,6 +59,9 @@ function inPlainWords(page: Html, message: string, forms: readonly ReadForm[]): 
   return { page: shown === error ? page : page.replace(shown, () => error), error };
 }
 
+/** Of what was typed, as much is looked for on a page; no form has more fields. */
+const MOST_FIELDS = 100;
+
 /** The page with the error, and after it what was typed; without what the page shows anyway. */
 function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
   const { typed, secrets } = unsent;
@@ -66,7 +69,7 @@ function withUnsent(page: Html, error: Html, unsent: Unsent): Html {
     const text = typed.text(name);
     return !secrets.includes(name) && isTyped(text) && !page.includes(html`${text}`);
   };
-  const added = typed.names.some(isLost) ? resendForm(unsent) : '';
+  const added = typed.names.length > MOST_FIELDS || typed.names.some(isLost) ? resendForm(unsent) : '';
   const at = page.indexOf(error);
   const top = page.indexOf('>', page.indexOf('<main')) + 1;
   if (at === -1) return page.slice(0, top) + error + added + page.slice(top);
