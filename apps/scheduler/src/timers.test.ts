@@ -360,9 +360,11 @@ describe('the timers', () => {
     await pool.query(`insert into cost_days select gen_random_uuid(), day::date, null, null, 'm', 1, 0, 1, 1, 1, true
       from (values ('2019-12-31'), ('2050-01-01')) as t (day)`);
     const days = async () =>
-      (await pool.query<{ day: string }>('select day::text from cost_days order by 1')).rows.map(
-        ({ day }) => day,
-      );
+      (
+        await pool.query<{ day: string }>(
+          'select day::text from cost_days union select day::text from cost_day_sums order by 1',
+        )
+      ).rows.map(({ day }) => day);
     const both = ['activity_first', 'activity_new', 'cost_events_first', 'cost_events_new'];
     await tick(context, 'time-partitions');
     expect(await parts()).toEqual(both);

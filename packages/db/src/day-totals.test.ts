@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
 import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
 import { type Database, mergeDayTotals, partitionByTime } from './index.ts';
 
@@ -56,6 +57,74 @@ async function upgraded(days: number): Promise<void> {
   await run(`delete from run_days where day < (now() at time zone 'UTC')::date - $1::int`, [days]);
 }
 
+/** By what the sums differ from those of the merged rows. */
+const wrongSums = async () =>
+  run(`
+    with expected as (
+      select company_id, dimension, day, key, sum(cost_usd) as cost_usd, sum(estimated_usd) as estimated_usd,
+        sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(runs) as runs
+      from cost_days cross join lateral (
+        values ('agent', coalesce(agent_id::text, '')), ('project', coalesce(project_id::text, '')), ('model', model)
+      ) k (dimension, key) where merged group by 1, 2, 3, 4
+    )
+    select * from expected full join (select * from cost_day_sums where cost_usd <> 0 or input_tokens <> 0) s
+      using (company_id, dimension, day, key, cost_usd, estimated_usd, input_tokens, output_tokens, runs)
+    where expected is null or s is null`);
+const sumsOf = async () =>
+  run(
+    `select dimension, count(*)::int as n, sum(cost_usd)::float8 as usd from cost_day_sums group by 1 order by 1`,
+  );
+
+describe('the sums of merged totals', () => {
+  const some = async () => {
+    for (const [n, at] of ['now()', `now() - interval '2 days'`, 'now()'].entries()) {
+      await spend(2 ** n, { at, model: `m${n % 2}`, agent_id: n === 1 ? null : agent.id });
+      await spend(8 * 2 ** n, { at, estimated: true });
+    }
+  };
+
+  it('are by agent, project and model of each day, and are kept as rows are merged', async () => {
+    await some();
+    expect(await sumsOf()).toEqual([]);
+    await merge();
+    const usd = 7 + 56;
+    const all = (usd_of_all: number) => [
+      { dimension: 'agent', n: 3, usd: usd_of_all },
+      { dimension: 'model', n: 4, usd: usd_of_all },
+      { dimension: 'project', n: 2, usd: usd_of_all },
+    ];
+    expect([await sumsOf(), await wrongSums()]).toEqual([all(usd), []]);
+    await some();
+    expect([await sumsOf(), await wrongSums()]).toEqual([all(usd), []]);
+    await merge();
+    expect([await sumsOf(), await wrongSums()]).toEqual([all(2 * usd), []]);
+  });
+
+  it('follow rows that are deleted, and go with their days', async () => {
+    await some();
+    await merge();
+    await run(`delete from cost_days where model = 'm'`);
+    expect([await wrongSums(), (await sumsOf()).map((each) => (each as { usd: number }).usd)]).toEqual([
+      [],
+      [7, 7, 7],
+    ]);
+  });
+
+  it('are filled by the migration with what was merged before, whatever came in between', async () => {
+    await some();
+    await merge();
+    await run('update cost_day_sums set cost_usd = 1000');
+    await run(`delete from cost_day_sums where dimension = 'model'`);
+    await some();
+    const text = await readFile(
+      new URL('../../../drizzle/0103_cost-day-sums-filled.sql', import.meta.url),
+      'utf8',
+    );
+    await run(text);
+    expect(await wrongSums()).toEqual([]);
+  });
+});
+
 describe('the totals of a day', () => {
   it('are complete from the start in a new instance', async () => {
     expect(await completeSince()).toEqual([
@@ -87,6 +156,7 @@ describe('the totals of a day', () => {
     await merge();
     expect(await rowsOf('cost_days')).toBe(4);
     expect((await costDays()).map((each) => (each as { usd: number }).usd)).toEqual([32, 24, 67, 4]);
+    expect(await wrongSums()).toEqual([]);
   });
 
   it('are the same whenever they are read and merged', async () => {
@@ -163,6 +233,7 @@ describe('after an upgrade', () => {
     ]);
     await spend(8, { at: `now() - interval '2 days'` });
     expect((await costDays()).map((each) => (each as { usd: number }).usd)).toEqual([3, 9, 4]);
+    expect(await wrongSums()).toEqual([]);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 /**
  * Totals per day (`cost_days`, `run_days`), to which triggers add a row for each cost event and each run that ends (ADR 58). Days before
- * `complete_from` lack what came before those triggers, until a scheduler totals them.
+ * `complete_from` lack what came before those triggers, until a scheduler totals them. Triggers of `cost_days` in turn keep
+ * `cost_day_sums`: what follows changes these with the rows that it merges or replaces.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { isMyStep } from './partition-steps.ts';
@@ -30,7 +31,8 @@ interface Definition {
   sums: SQL;
   /** The sums of several rows. */
   merged: SQL;
-  isSame: SQL;
+  /** When a row `d` has the keys `k`: each in a form that an index serves, since a day may have ten thousands of them. */
+  isSame: readonly SQL[];
   /** Keys and sums of what was there before an instant, from the events or runs themselves. */
   counted: (before: SQL) => SQL;
 }
@@ -40,8 +42,10 @@ const definitions: Readonly<Record<DayTotals, Definition>> = {
     keys: sql`company_id, day, agent_id, project_id, model`,
     sums: sql`cost_usd, estimated_usd, input_tokens, output_tokens, runs`,
     merged: sql`sum(cost_usd), sum(estimated_usd), sum(input_tokens), sum(output_tokens), sum(runs)`,
-    isSame: sql`d.company_id = k.company_id and d.day = k.day and d.agent_id is not distinct from k.agent_id
-      and d.project_id is not distinct from k.project_id and d.model = k.model`,
+    isSame: [sql`d.agent_id = k.agent_id`, sql`d.agent_id is null and k.agent_id is null`].map(
+      (isAgent) => sql`d.company_id = k.company_id and d.day = k.day and ${isAgent}
+        and d.project_id is not distinct from k.project_id and d.model = k.model`,
+    ),
     counted: (before) => sql`
       select company_id, (occurred_at at time zone 'UTC')::date as day, agent_id, project_id, model, sum(cost_usd),
         sum(case when price_estimated then cost_usd else 0 end), sum(input_tokens), sum(output_tokens), count(run_id)
@@ -51,7 +55,7 @@ const definitions: Readonly<Record<DayTotals, Definition>> = {
     keys: sql`company_id, day`,
     sums: sql`runs, succeeded, failed`,
     merged: sql`sum(runs), sum(succeeded), sum(failed)`,
-    isSame: sql`d.company_id = k.company_id and d.day = k.day`,
+    isSame: [sql`d.company_id = k.company_id and d.day = k.day`],
     counted: (before) => sql`
       select company_id, (created_at at time zone 'UTC')::date as day, count(*), count(*) filter (where status = 'succeeded'),
         count(*) filter (where status = 'failed')
@@ -97,9 +101,10 @@ async function mergeSome(tx: Tx, name: DayTotals, batch: number): Promise<number
   if (!(await isMyStep(tx, LOCK))) return 0;
   const { keys, sums, merged, isSame } = definitions[name];
   const table = sql.identifier(name);
+  const same = isSame.map((condition) => sql`select d.ctid from k join ${table} d on ${condition}`);
   const { rows } = await tx.execute<{ merged: number }>(sql`
     with k as materialized (select distinct ${keys} from ${table} where not merged limit ${batch}),
-    parts as (delete from ${table} d using k where ${isSame} returning d.*),
+    parts as (delete from ${table} where ctid in (${sql.join(same, sql` union all `)}) returning *),
     whole as (
       insert into ${table} (${keys}, ${sums}, merged) select ${keys}, ${merged}, true from parts
       where exists (select from companies c where c.id = company_id) group by ${keys}
@@ -129,15 +134,21 @@ const OLDEST_COST = sql`(select (begins at time zone 'UTC')::date from time_part
 /** Charts show two weeks of runs. */
 const OLDEST_RUN = sql`(now() at time zone 'UTC')::date - 30`;
 
-/** Deletes at most `batch` rows of days whose cost events are gone. @returns how many */
+/** Deletes at most `batch` totals, and as many sums, of days whose cost events are gone. @returns how many */
 export const deleteCostTotals = async (db: Database['db'], batch: number): Promise<number> =>
-  deleteBefore(db, 'cost_days', OLDEST_COST, batch);
+  (await deleteBefore(db, 'cost_days', OLDEST_COST, batch)) +
+  (await deleteBefore(db, 'cost_day_sums', OLDEST_COST, batch));
 
 /** Deletes at most `batch` rows of days that no chart shows. @returns how many */
 export const deleteRunTotals = async (db: Database['db'], batch: number): Promise<number> =>
   deleteBefore(db, 'run_days', OLDEST_RUN, batch);
 
-async function deleteBefore(db: Database['db'], name: DayTotals, day: SQL, batch: number): Promise<number> {
+async function deleteBefore(
+  db: Database['db'],
+  name: DayTotals | 'cost_day_sums',
+  day: SQL,
+  batch: number,
+): Promise<number> {
   const table = sql.identifier(name);
   const { rowCount } = await db.execute(
     sql`delete from ${table} where ctid in (select ctid from ${table} where day < ${day} limit ${batch})`,

@@ -348,6 +348,10 @@ describe('purging', () => {
       await within(async (tx) => createNote(tx, admin, each.id, { title: 'N' }));
       await within(async (tx) => createProject(tx, admin, each.id, { name: 'P' }));
       await within(async (tx) => createSkill(tx, admin, each.id, { name: 'S', description: 'D' }));
+      await database.pool.query(
+        `insert into cost_days select $1, current_date, null, null, 'm', 1, 0, 1, 1, 1, true`,
+        [each.id],
+      );
     }
     const { rows: tables } = await database.db.execute<{ name: string }>(sql`
       select c.table_name as name from information_schema.columns c

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Database } from '@acp/db';
+import { type Database, mergeDayTotals } from '@acp/db';
 import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
 import { sql, type SQL } from 'drizzle-orm';
 import { dayFigures } from '../figures/index.ts';
-import { type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
-import { spending, summarizeCostsBy } from './index.ts';
+import { type CostDimension, type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
+import { spending, summarizeCosts, summarizeCostsBy } from './index.ts';
 
 const DAY_MS = 86_400_000;
 /** Events of each agent and model per day. */
@@ -40,6 +40,16 @@ interface Sums extends Record<string, unknown> {
   runs: number;
   days: number;
 }
+/** From the totals of the company, the same by each dimension. */
+async function between(company_id: string, from: string | null, to: string | null): Promise<Sums> {
+  const by: CostDimension[] = ['agent', 'project', 'model'];
+  const spent = spendingBetween(company_id, by, from, to);
+  const found: Sums[] = [];
+  for (const each of by) found.push(await sums(sql`select * from (${spent}) s where dimension = ${each}`));
+  expect(found).toEqual(found.map(() => found[0]));
+  return found[0]!;
+}
+
 const sums = async (relation: SQL): Promise<Sums> =>
   (
     await database.db
@@ -78,11 +88,14 @@ async function completeSince(day: Date | null): Promise<void> {
   const from = day === null ? '-infinity' : day.toISOString().slice(0, 10);
   await database.pool.query(`update day_totals set complete_from = $1`, [from]);
   await database.pool.query('delete from cost_days');
+  await database.pool.query('delete from cost_day_sums');
   await database.pool.query(`
-    insert into cost_days (company_id, day, agent_id, project_id, model, cost_usd, estimated_usd, input_tokens, output_tokens, runs)
+    insert into cost_days (company_id, day, agent_id, project_id, model, cost_usd, estimated_usd, input_tokens, output_tokens, runs, merged)
     select company_id, (occurred_at at time zone 'UTC')::date, agent_id, project_id, model, cost_usd,
-      case when price_estimated then cost_usd else 0 end, input_tokens, output_tokens, (run_id is not null)::int from cost_events`);
-  if (day !== null) await database.pool.query('update cost_days set cost_usd = 1000 where day < $1', [from]);
+      case when price_estimated then cost_usd else 0 end, input_tokens, output_tokens, (run_id is not null)::int, input_tokens % 3 = 0
+    from cost_events`);
+  for (const table of day === null ? [] : ['cost_days', 'cost_day_sums'])
+    await database.pool.query(`update ${table} set cost_usd = 1000 where day < $1`, [from]);
 }
 
 it('leaves out what was spent just before an instant between two milliseconds', async () => {
@@ -94,7 +107,7 @@ it('leaves out what was spent just before an instant between two milliseconds', 
       values ($1, 'p', 'big', 1, 0, 0, 1, $2)`,
     [scope.company_id, midnight],
   );
-  const since = async (from: string) => (await sums(spendingBetween(scope, from, null))).usd;
+  const since = async (from: string) => (await between(scope.company_id, from, null)).usd;
   expect([await since(midnight), await since(midnight.replace('.000Z', '.0005Z'))]).toEqual([1, 0]);
 });
 
@@ -106,28 +119,52 @@ describe.each([
   beforeAll(async () => completeSince(days === null ? null : at(days)));
 
   it.each(spans)('in %s is the sum of its events', async (_span, from, to) => {
-    for (const scope of [{ company_id: company.id }, { agent_id: agents[0]!.id }])
-      expect(await sums(spendingBetween(scope, text(from), text(to)))).toEqual(
-        await sums(expected(scope, from, to)),
-      );
+    expect(await between(company.id, text(from), text(to))).toEqual(
+      await sums(expected({ company_id: company.id }, from, to)),
+    );
   });
 
   it('since a day is the sum of its events', async () => {
-    const scope = { company_id: company.id };
     const day = sql`${at(20).toISOString().slice(0, 10)}::date`;
-    expect(await sums(spendingSince(scope, day))).toEqual(await sums(expected(scope, at(20), null)));
+    for (const scope of [{ company_id: company.id }, { agent_id: agents[0]!.id }])
+      expect(await sums(spendingSince(scope, day))).toEqual(await sums(expected(scope, at(20), null)));
+  });
+
+  it('by agent, project, model and day is the sum of their events', async () => {
+    const [from, to] = [text(at(20.3))!, text(at(9.7))!];
+    const groups = { agent: 'agent_id', project: 'project_id', model: 'model', day: 'day' };
+    const names = ['agent', 'project', 'model', 'day'] as const;
+    const all = await summarizeCostsBy(database.db, company.id, { from, to }, names);
+    for (const [place, name] of names.entries()) {
+      const { rows } = await database.db.execute(sql`
+        select key, sum(cost_usd)::float8 as cost_usd, sum(estimated_usd)::float8 as estimated_usd, sum(input_tokens)::int as input_tokens,
+          sum(output_tokens)::int as output_tokens, count(run_id)::int as runs
+        from (
+          select *, case when price_estimated then cost_usd else 0 end as estimated_usd, ${sql.raw(groups[name])}::text as key
+          from (select *, (occurred_at at time zone 'UTC')::date as day from cost_events) e
+          where company_id = ${company.id} and occurred_at >= ${from} and occurred_at < ${to}
+        ) e group by key order by ${name === 'day' ? sql`` : sql`sum(cost_usd) desc,`} key`);
+      const found = all[place]!.groups.map(({ label: _, ...group }) => group);
+      expect(found).toEqual(rows);
+      expect((await summarizeCosts(database.db, company.id, { from, to, group_by: name })).groups).toEqual(
+        all[place]!.groups,
+      );
+    }
   });
 });
 
 it('spans the years that a time zone adds', async () => {
   await completeSince(null);
-  const scope = { company_id: company.id };
-  const all = spendingBetween(scope, '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00');
-  expect(await sums(all)).toEqual(await sums(expected(scope, null, null)));
+  const all = await between(company.id, '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00');
+  expect(all).toEqual(await sums(expected({ company_id: company.id }, null, null)));
 });
 
 describe('with complete totals', () => {
-  beforeAll(async () => completeSince(null));
+  beforeAll(async () => {
+    await completeSince(null);
+    await mergeDayTotals(database, new AbortController().signal);
+    await database.pool.query('vacuum analyze cost_days, cost_day_sums');
+  });
 
   interface Plan {
     'Relation Name'?: string;
@@ -147,7 +184,7 @@ describe('with complete totals', () => {
     ['a summary', async (db) => summarizeCostsBy(db, company.id, {}, ['day', 'agent', 'model', 'project'])],
     ['the spending of today and this month', async (db) => spending(db, { company_id: company.id })],
     ['the figures of two weeks', async (db) => dayFigures(db, company.id)],
-  ])('%s reads no events, however many there are', async (_, read) => {
+  ])('%s reads neither events nor merged totals, however many there are', async (_, read) => {
     const statements: SQL[] = [];
     const recorder = {
       execute: async (statement: SQL) => {
@@ -162,6 +199,7 @@ describe('with complete totals', () => {
     );
     const found = rowsRead(rows[0]!['QUERY PLAN'][0].Plan);
     expect(found.cost_events ?? 0).toBe(0);
-    expect(found.cost_days).toBeGreaterThan(0);
+    expect(found.cost_days ?? 0).toBe(0);
+    expect(found.cost_day_sums).toBeGreaterThan(0);
   });
 });

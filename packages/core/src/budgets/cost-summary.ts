@@ -2,25 +2,18 @@ import type { CostSummary, CostSummaryQuery } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { invalid, isTimestamp, said } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
-import { type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
+import { type CostDimension, type CostScope, spendingBetween, spendingSince } from './cost-days.ts';
 
 type GroupBy = NonNullable<CostSummaryQuery['group_by']>;
 
-/** Grouping criteria: the stored expression, and how a group's key and label are shown. */
-const groupings: Readonly<Record<GroupBy, { of: SQL; key: SQL; label: SQL }>> = {
-  agent: {
-    of: sql`s.agent_id`,
-    key: sql`part.agent::text`,
-    label: sql`(select a.name from agents a where a.id = part.agent)`,
-  },
-  project: {
-    of: sql`s.project_id`,
-    key: sql`part.project::text`,
-    label: sql`(select p.name from projects p where p.id = part.project)`,
-  },
-  model: { of: sql`s.model`, key: sql`part.model`, label: sql`part.model` },
+/** By what the totals are read, and how a group's key and label are shown; `named` has the names. */
+const groupings: Readonly<Record<GroupBy, { by: CostDimension; key: SQL; label: SQL; named?: SQL }>> = {
+  agent: { by: 'agent', key: sql`nullif(part.key, '')`, label: sql`agents.name`, named: sql`agents` },
+  project: { by: 'project', key: sql`nullif(part.key, '')`, label: sql`projects.name`, named: sql`projects` },
+  model: { by: 'model', key: sql`part.key`, label: sql`part.key` },
+  // From the dimension with the fewest rows.
   day: {
-    of: sql`s.day`,
+    by: 'model',
     key: sql`to_char(part.day, 'YYYY-MM-DD')`,
     label: sql`to_char(part.day, 'YYYY-MM-DD')`,
   },
@@ -59,30 +52,33 @@ export async function summarizeCostsBy(
   { from, to }: Omit<CostSummaryQuery, 'group_by'>,
   groups: readonly GroupBy[],
 ): Promise<CostSummary[]> {
-  const list = (part: (group: GroupBy, index: number) => SQL) => sql.join(groups.map(part), sql`, `);
-  const name = (group: GroupBy) => sql.raw(group);
   const ofGroup = (part: (group: GroupBy) => SQL) =>
     sql`case part.grouped ${sql.join(
       groups.map((group, index) => sql`when ${sql.raw(String(index))} then ${part(group)}`),
       sql` `,
     )} end`;
-  const days = groups.includes('day') ? sql`part.day` : sql`null::date`;
+  const parts = groups.map((group, index) =>
+    sql.raw(`(${index}, '${groupings[group].by}', ${group === 'day'})`),
+  );
+  // Joined as a whole: there may be a thousand.
+  const names = groups.flatMap((group) => {
+    const { named } = groupings[group];
+    return named === undefined
+      ? []
+      : sql`left join ${named} on ${named}.company_id = ${company_id} and ${named}.id::text = part.key`;
+  });
+  const dimensions = [...new Set(groups.map((group) => groupings[group].by))];
   const { rows } = await tx.execute<Row>(sql`
     select grouped, ${ofGroup((group) => groupings[group].key)} as key, ${ofGroup((group) => groupings[group].label)} as label,
       cost_usd, estimated_usd, input_tokens, output_tokens, runs, sum(cost_usd) over (partition by grouped) as total_usd
     from (
-      select ${sql.join(
-        groups.map((group, index) => sql`(1 - grouping(${name(group)})) * ${sql.raw(String(index))}`),
-        sql` + `,
-      )} as grouped, ${list(name)},
-        sum(cost_usd) as cost_usd, sum(estimated_usd) as estimated_usd, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-        sum(runs)::int as runs
-      from (
-        select ${list((group) => sql`${groupings[group].of} as ${name(group)}`)}, s.cost_usd, s.estimated_usd,
-          s.input_tokens, s.output_tokens, s.runs
-        from (${spendingBetween({ company_id }, instant(from, 'from'), instant(to, 'to'))}) s
-      ) spent group by grouping sets (${list((group) => sql`(${name(group)})`)})
-    ) part order by grouped, ${days}, cost_usd desc, key`);
+      select g.grouped, case when g.by_day then s.day end as day, case when not g.by_day then s.key end as key,
+        sum(s.cost_usd) as cost_usd, sum(s.estimated_usd) as estimated_usd, sum(s.input_tokens) as input_tokens,
+        sum(s.output_tokens) as output_tokens, sum(s.runs)::int as runs
+      from (values ${sql.join(parts, sql`, `)}) g (grouped, dimension, by_day)
+      join (${spendingBetween(company_id, dimensions, instant(from, 'from'), instant(to, 'to'))}) s on s.dimension = g.dimension
+      group by 1, 2, 3
+    ) part ${sql.join(names, sql` `)} order by grouped, part.day, cost_usd desc, key`);
   return groups.map((_, index) => {
     const own = rows.filter(({ grouped }) => grouped === index);
     return { total_usd: Number(own[0]?.total_usd ?? 0), groups: own.map(presentGroup) };

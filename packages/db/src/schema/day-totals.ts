@@ -3,10 +3,29 @@
  * cost event and each run that ends; a scheduler merges the rows of a day. At any time, the sum over the rows is the total.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, date, index, integer, numeric, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  date,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
 
 const count = () => bigint({ mode: 'number' }).notNull();
 const merged = () => boolean().notNull().default(false);
+const sums = () => ({
+  cost_usd: numeric({ precision: 24, scale: 8 }).notNull(),
+  /** The part of `cost_usd` that is computed with built-in prices. */
+  estimated_usd: numeric({ precision: 24, scale: 8 }).notNull(),
+  input_tokens: count(),
+  output_tokens: count(),
+  runs: integer().notNull(),
+});
 
 /** Cost events of a day (UTC) that have the same agent, project and model. */
 export const cost_days = pgTable(
@@ -17,12 +36,7 @@ export const cost_days = pgTable(
     agent_id: uuid(),
     project_id: uuid(),
     model: text().notNull(),
-    cost_usd: numeric({ precision: 24, scale: 8 }).notNull(),
-    /** The part of `cost_usd` that is computed with built-in prices. */
-    estimated_usd: numeric({ precision: 24, scale: 8 }).notNull(),
-    input_tokens: count(),
-    output_tokens: count(),
-    runs: integer().notNull(),
+    ...sums(),
     merged: merged(),
   },
   (t) => [
@@ -32,6 +46,26 @@ export const cost_days = pgTable(
       .on(t.company_id, t.day)
       .where(sql`not ${t.merged}`),
     index('cost_days_day').using('brin', t.day),
+  ],
+);
+
+/**
+ * The merged rows of `cost_days` of a day, summed up by one of their columns: far fewer rows than there are combinations of agent, project
+ * and model. Triggers keep them up to date, whoever merges or deletes rows.
+ */
+export const cost_day_sums = pgTable(
+  'cost_day_sums',
+  {
+    company_id: uuid().notNull(),
+    dimension: text().$type<'agent' | 'project' | 'model'>().notNull(),
+    day: date().notNull(),
+    /** The id or model; empty if there is none. */
+    key: text().notNull(),
+    ...sums(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.company_id, t.dimension, t.day, t.key] }),
+    index('cost_day_sums_day').using('brin', t.day),
   ],
 );
 
