@@ -15,6 +15,7 @@ CREATE INDEX "cost_day_sums_day" ON "cost_day_sums" USING brin ("day");--> state
 -- Only merged rows count here: readers add the others, which a cost event has just inserted, so that none waits for a sum.
 create or replace function add_to_cost_day_sums() returns trigger language plpgsql as $$
 begin
+  if not exists (select from added where merged) then return null; end if;
   insert into cost_day_sums as s (company_id, dimension, day, key, cost_usd, estimated_usd, input_tokens, output_tokens, runs)
   select company_id, case when grouping(agent_id) = 0 then 'agent' when grouping(project_id) = 0 then 'project' else 'model' end, day,
     coalesce(agent_id::text, project_id::text, model, ''), sum(cost_usd), sum(estimated_usd), sum(input_tokens), sum(output_tokens), sum(runs)

@@ -86,7 +86,8 @@ const kept: Record<string, string> = {
     instance_settings issue_counters plugin_binaries plugin_jobs read_marks setup_tokens user_totp`,
   'by its owner while the owner lives: a limit of bytes and keys': 'plugin_kv',
   'goes with the runs, and by partitions': 'remote_tasks run_actions run_events transcript_parts',
-  'kept for ever unless a setting gives the days; then by partitions': 'activity cost_events cost_days cost_day_sums',
+  'kept for ever unless a setting gives the days; then by partitions':
+    'activity cost_events cost_days cost_day_sums',
   'one row for each policy and window, of a few numbers': 'budget_incidents budget_windows',
   'while a run is going': 'budget_reservations subagent_waits',
   'emptied at once by whoever works it off': 'outbox storage_orphans',

@@ -23,8 +23,8 @@ beforeAll(async () => {
   agents = [await createAgent(database.db, company), await createAgent(database.db, company)];
   const other = await createCompany(database.db);
   await database.pool.query(
-    `insert into cost_events (company_id, agent_id, run_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd, price_estimated, occurred_at)
-    select company_id, agent_id, case when n % 3 > 0 then gen_random_uuid() end, 'p', model, n, 1, 0, n * 0.0001, n % 5 = 0,
+    `insert into cost_events (company_id, agent_id, project_id, run_id, provider, model, input_tokens, output_tokens, cached_tokens, cost_usd, price_estimated, occurred_at)
+    select company_id, agent_id, case when n % 4 > 0 then md5((n % 4)::text)::uuid end, case when n % 3 > 0 then gen_random_uuid() end, 'p', model, n, 1, 0, n * 0.0001, n % 5 = 0,
       $4::timestamptz - make_interval(days => day) + n * interval '36 minutes'
     from unnest(array[$1, $2]::uuid[]) company_id, unnest($3::uuid[]) agent_id, unnest(array['big', 'small']) model,
       generate_series(1, ${DAYS}) day, generate_series(0, ${PER_DAY} - 1) n`,
@@ -144,7 +144,7 @@ describe.each([
           from (select *, (occurred_at at time zone 'UTC')::date as day from cost_events) e
           where company_id = ${company.id} and occurred_at >= ${from} and occurred_at < ${to}
         ) e group by key order by ${name === 'day' ? sql`` : sql`sum(cost_usd) desc,`} key`);
-      const found = all[place]!.groups.map(({ label: _, ...group }) => group);
+      const found = all[place]!.groups.map(({ label: _label, ...group }) => group);
       expect(found).toEqual(rows);
       expect((await summarizeCosts(database.db, company.id, { from, to, group_by: name })).groups).toEqual(
         all[place]!.groups,
