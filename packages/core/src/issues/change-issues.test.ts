@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { IssueChange } from '@acp/contract';
-import { type Database, transaction } from '@acp/db';
+import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
 import {
   actors,
@@ -10,6 +10,7 @@ import {
   createUser,
   databaseWithQueue,
   pendingWakeups,
+  queuedJobs,
 } from '@acp/testkit';
 
 import { listTrash } from '../trash/index.ts';
@@ -95,6 +96,44 @@ describe('changeIssues', () => {
     ])
       await expect(s.change(changes)).rejects.toMatchObject({ kind: 'invalid' });
     expect((await s.read(s.ids[0]!)).priority).toBe('low');
+  });
+
+  it('ends several, and each is settled whose end others wait for', async () => {
+    const s = await stage();
+    const roots = [await createAgent(database.db, s.company), await createAgent(database.db, s.company)];
+    for (const [place, root] of roots.entries()) {
+      const agent = await createAgent(database.db, s.company);
+      const [root_agent_id, issue_id] = [root.id, s.ids[place]!];
+      await database.db.insert(schema.subagents).values({
+        company_id: s.company.id,
+        agent_id: agent.id,
+        root_agent_id,
+        parent_agent_id: root_agent_id,
+        parent_issue_id: newId(),
+        issue_id,
+      });
+    }
+    const [council] = await database.db
+      .insert(schema.council_sessions)
+      .values({
+        company_id: s.company.id,
+        issue_id: s.ids[1]!,
+        question: 'Q',
+        status: 'running',
+        rounds: 1,
+        depth: 0,
+      })
+      .returning();
+    const jobs = async () => [
+      ...(await queuedJobs(database.db, 'settle-subagents')).map(({ agent_id }) => agent_id),
+      ...(await queuedJobs(database.db, 'advance-council')).map(({ session_id }) => session_id),
+    ];
+    const ids = roots.map(({ id }) => id);
+    const named = async () => (await jobs()).filter((id) => [...ids, council!.id].includes(String(id)));
+    await s.change(s.ids.map((issue_id) => ({ issue_id, set: { priority: 'high' } })));
+    expect(await named()).toEqual([]);
+    await s.change(s.ids.map((issue_id) => ({ issue_id, set: { status: 'done' } })));
+    expect(new Set(await named())).toEqual(new Set([...ids, council!.id]));
   });
 
   it('ends two lots at once whose issues wait for each other', async () => {

@@ -8,6 +8,7 @@ import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
 import { deleteIssue } from './delete-issue.ts';
 import { findIssue } from './find-issue.ts';
 import { issueUpdated } from './present.ts';
+import { enqueueSettling } from './parking.ts';
 import { restoreIssue } from './restore-issue.ts';
 import { type IssueRow, notTrashed, rowVersion, selectIssues, shownIssue } from './rows.ts';
 import { updateIssue } from './update-issue.ts';
@@ -16,7 +17,8 @@ const { issue_labels, labels } = schema;
 
 /**
  * Applies many changes atomically. Properties go through `updateIssue` one issue at a time, because each may release a
- * checkout or unblock others; there are never more than a hundred. Whom they wake is woken by one statement.
+ * checkout or unblock others; there are never more than a hundred. Whom they wake is woken by one statement, and what their end settles is
+ * enqueued by one.
  * @throws invalid for an issue that is unknown or named twice, and whatever the individual changes throw
  */
 export async function changeIssues(
@@ -45,12 +47,12 @@ export async function changeIssues(
     undo.set(issue_id, { issue_id, ...undo.get(issue_id), ...part });
   };
   await changeLabels(tx, actor, changes, known, undoes);
-  const wakeups: WakeupRequest[] = [];
+  const later = { wakeups: [] as WakeupRequest[], settling: [] as string[] };
   for (const { issue_id, set = {}, deleted } of changes) {
     const issue = known.get(issue_id)!;
     const before = whatDiffers(issue, set);
     if (before !== undefined) {
-      await updateIssue(tx, actor, issue, set, (requests) => void wakeups.push(...requests));
+      await updateIssue(tx, actor, issue, set, later);
       undoes(issue_id, { set: before });
     }
     if (deleted === true) {
@@ -58,7 +60,8 @@ export async function changeIssues(
       undoes(issue_id, { deleted: false });
     }
   }
-  await requestWakeups(tx, actor, wakeups);
+  await requestWakeups(tx, actor, later.wakeups);
+  if (later.settling.length > 0) await enqueueSettling(tx, later.settling);
   return { changed: undo.size, undo: [...undo.values()] };
 }
 

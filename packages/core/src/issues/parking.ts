@@ -1,6 +1,6 @@
 /** Issues that wait for their agent's sub-agents. A later slice records which ones they wait for. */
 import type { Actor } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { schema, together, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { eq, sql } from 'drizzle-orm';
@@ -54,14 +54,15 @@ export async function enqueueSettling(tx: Tx, issue_ids: readonly (string | null
   const ids = sql`(select value::uuid from jsonb_array_elements_text(${JSON.stringify(
     issue_ids.filter((id) => id !== null),
   )}::jsonb))`;
-  const { rows } = await tx.execute<{ agent_id: string }>(sql`
+  const agents = tx.execute<{ agent_id: string }>(sql`
     select root_agent_id as agent_id from subagents
     where (issue_id in ${ids} or parent_issue_id in ${ids}) and ended_at is null
     union
     select root_agent_id from subagent_waits where issue_id in ${ids}`);
-  await enqueueMany(tx, 'settle-subagents', rows);
-  const councils = await tx.execute<{ session_id: string }>(
+  const councils = tx.execute<{ session_id: string }>(
     sql`select id as session_id from council_sessions where issue_id in ${ids} and status = 'running'`,
   );
-  await enqueueMany(tx, 'advance-council', councils.rows);
+  const [of_agents, of_councils] = await together(agents, councils);
+  await enqueueMany(tx, 'settle-subagents', of_agents.rows);
+  await enqueueMany(tx, 'advance-council', of_councils.rows);
 }

@@ -15,24 +15,31 @@ import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
 
+interface Later {
+  /** Those for the issue, if nothing else comes of the change. */
+  wakeups: WakeupRequest[];
+  /** Issues that have ended, for `enqueueSettling`. */
+  settling: string[];
+}
+
 /**
  * Changes an issue with all the consequences: a terminal status releases the checkout and unblocks dependents; a new assignee
  * is woken, and the checkout released unless it is their own; a human's change resets the loop breaker. A patch that changes
  * nothing writes nothing. Throws `invalid` for an unknown reference, `forbidden` for an agent that may not assign.
- * @param later takes wakeups that the caller requests later in the transaction: those for this issue, if nothing else comes of it
+ * @param later takes what the caller sees to later in the transaction, for many issues at once
  */
 export async function updateIssue(
   tx: Tx,
   actor: Actor,
   subject: IssueVersion,
   input: UpdateIssue,
-  later?: (wakeups: readonly WakeupRequest[]) => void,
+  later?: Later,
 ): Promise<Issue> {
   const patch = withoutUnchanged('issues', subject, input);
   const unlocked = await changeUnlocked(tx, actor, subject, patch);
   if (unlocked !== undefined) {
     const wakeups = wakeupsBy(unlocked.plan, unlocked.after);
-    if (later) later(wakeups);
+    if (later) later.wakeups.push(...wakeups);
     else await requestWakeups(tx, actor, wakeups);
     return finishUpdate(tx, actor, unlocked);
   }
@@ -54,7 +61,8 @@ export async function updateIssue(
   const after = toIssueRow(row);
   const waiting =
     ends && !isTerminal(issue.status) ? await unblockDependents(tx, after, dependents) : undefined;
-  if (waiting !== undefined) await enqueueSettling(tx, [after.id]);
+  if (waiting !== undefined && later) later.settling.push(after.id);
+  else if (waiting !== undefined) await enqueueSettling(tx, [after.id]);
   await requestWakeups(tx, actor, waiting?.wakeups ?? []);
   return finishUpdate(tx, actor, { before: issue, after, plan, waiting });
 }

@@ -79,7 +79,11 @@ async function listPage(context: ListContext, sought: AskedFilter, outcome: Outc
   const { tx, user, company_id, query } = context;
   const asked = toListQuery(filter);
   const { issues, next_cursor, cursor } = await pageOfIssues(context, asked);
-  const counted = await countIssues(tx, company_id, asked, MOST_COUNTED + 1);
+  // What fits on a page is not looked for once more.
+  const counted =
+    cursor === undefined && next_cursor === null
+      ? issues.length
+      : await countIssues(tx, company_id, asked, MOST_COUNTED + 1);
   const labels = await labelsOfIssues(
     tx,
     issues.map(({ id }) => id),
