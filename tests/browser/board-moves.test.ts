@@ -133,7 +133,7 @@ inBrowser(`a card of the board${without}`, () => {
   it('returns, with a word, if its move is lost, and is fetched again if that failed', async () => {
     const id = await newCard('Unreachable');
     await page.route('**/move', (route) => route.abort(), { times: 1 });
-    const fetched = page.waitForResponse(`**/issues/${id}/card*`);
+    const fetched = page.waitForResponse(`**/board/part/cards*${id}*`);
     await page.focus(`#card-${id}`);
     await page.keyboard.press('Shift+ArrowRight');
     const words = 'Unreachable could not be moved: the service cannot be reached';
@@ -143,7 +143,7 @@ inBrowser(`a card of the board${without}`, () => {
     await fetched;
     let lost = 0;
     await page.route(
-      `**/issues/${id}/card*`,
+      `**/board/part/cards*${id}*`,
       async (route) => {
         lost += 1;
         await (lost === 1 ? route.abort() : route.fulfill({ status: 503 }));
@@ -198,7 +198,7 @@ inBrowser(`a card of the board${without}`, () => {
     await caughtUp();
     await move.release();
     await comesTo(moved, 'blocked');
-    const older = await hold(`**/issues/${changed}/card*`);
+    const older = await hold(`**/board/part/cards*${changed}*`);
     await change(changed, { priority: 'low', status: 'in_progress' });
     await older.ready;
     await change(changed, { priority: 'critical', status: 'in_review' });

@@ -163,7 +163,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     expect(await page.evaluate('document.activeElement.dataset.issue')).toBe(first);
   });
 
-  it('takes up a burst of changes elsewhere with a request for each card that changed', async () => {
+  it('takes up a burst of changes elsewhere with a request a second at most', async () => {
     await page.evaluate(`{
       globalThis.added = 0;
       new MutationObserver((records) => {
@@ -172,6 +172,7 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     }`);
     const moved = (await idsIn('backlog')).slice(0, 25);
     const before = asked.length;
+    const began = Date.now();
     for (const id of moved) await patch(id, { status: 'in_review' });
     // The same card over and over still counts as one.
     for (const priority of ['low', 'high', 'low', 'critical']) await patch(moved[0]!, { priority });
@@ -179,13 +180,13 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     await waitFor(async () => (await counts()) === '175 225', { what: 'all cards to arrive' });
     await page.waitForSelector(`[data-column=in_review] #card-${moved[0]!} [data-priority=critical]`);
     expect(await cardsIn('in_review')).toBe(55);
-    const addresses = new Set(moved.map((id) => `/issues/${id}/card`));
-    const cards = asked.slice(before).filter((path) => addresses.has(path));
-    expect(new Set(cards).size).toBe(25);
-    expect(cards.length).toBeLessThanOrEqual(35);
+    const requests = asked.slice(before).filter((path) => path.includes(`/companies/${company}/board`));
+    const seconds = (Date.now() - began) / 1000;
+    expect(requests.length).toBeGreaterThan(0);
+    expect(requests.length).toBeLessThanOrEqual(seconds + 2);
     const added = await page.evaluate<number>('globalThis.added');
-    // Each of them is one node; the card that was moved manually may appear once more.
-    expect(added).toBeLessThanOrEqual(2 * (cards.length + 1));
+    // Each of them is one node, of which some may come again with each request.
+    expect(added).toBeLessThanOrEqual(25 + 25 * requests.length);
   });
 
   it('counts a card out of the column that did not show it', async () => {

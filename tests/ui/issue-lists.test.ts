@@ -164,8 +164,29 @@ describe('the list of issues', () => {
       expect(page).not.toContain('/issues/new"');
   });
 
-  it('gives a single row with the columns that the page shows', async () => {
-    const { text } = await Browser.of(app, cast.member).get(`/issues/${ids[0]!}/row?columns=project`);
+  it.each([`issues/part/rows`, `board/part/cards`])(
+    'gives those that are asked for at %s, none of another company, and refuses what is no list of ids',
+    async (part) => {
+      const member = Browser.of(app, cast.member);
+      const address = list.replace(/issues$/, part);
+      const issuesOf = (text: string) => [...text.matchAll(/data-issue="([^"]+)"/g)].map(([, id]) => id);
+      const foreign = await transaction(database, async (tx) =>
+        createIssue(tx, director, cast.other_company_id, { title: 'Elsewhere' }),
+      );
+      const asked = [ids[0]!, ids[1]!, foreign.id, crypto.randomUUID()];
+      const { text } = await member.get(`${address}?issues=${asked}`);
+      expect(issuesOf(text).toSorted()).toEqual([ids[0], ids[1]].toSorted());
+      expect(issuesOf((await member.get(address)).text)).toEqual([]);
+      const tooMany = Array.from({ length: 101 }, () => ids[0]);
+      for (const wrong of ['first', tooMany]) {
+        const refused = await member.get(`${address}?issues=${wrong}`);
+        expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('up to 100 ids')]);
+      }
+    },
+  );
+
+  it('gives rows with the columns that the page shows', async () => {
+    const { text } = await Browser.of(app, cast.member).get(`${list}/part/rows?issues=${ids[0]}&columns=project`);
     expect(text.trim()).toMatch(/^<tr /);
     expect([text.includes('data-label="Project"'), text.includes('data-label="Status"')]).toEqual([
       true,
@@ -229,7 +250,7 @@ describe('the board', () => {
 
   it('counts its columns, with the filter of the page', async () => {
     const member = Browser.of(app, cast.member);
-    const part = `/companies/${cast.company_id}/board/part/counts`;
+    const part = `/companies/${cast.company_id}/board/part/cards`;
     const counts = async (query: string): Promise<(string | undefined)[][]> => {
       const { text } = await member.get(`${part}?${query}`);
       return [...text.matchAll(/data-status="(\w+)"\s+value="(\d+)"/g)].map(([, of, number]) => [of, number]);

@@ -125,8 +125,8 @@ it('a failed run is told on the board, in lists and inboxes, and can be run agai
   const member = Browser.of(app, cast.member);
   const flag = '<span class="flag" data-flag="run failed">run failed</span>';
   const [card, row, part] = [
-    `/issues/${issue_id}/card`,
-    `/issues/${issue_id}/row`,
+    `/companies/${company_id}/board/part/cards?issues=${issue_id}`,
+    `/companies/${company_id}/issues/part/rows?issues=${issue_id}`,
     `/issues/${issue_id}/part/run`,
   ];
   for (const path of [card, row]) expect((await member.get(path)).text).toContain(flag);

@@ -1,36 +1,34 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
 import { keepPlace, restorePlace, watchDrags, watchEnds } from './board-columns.js';
-import { request, turn } from './live-parts.js';
+import { changedIssues, released } from './changed-issues.js';
+import { request } from './live-parts.js';
 import { t, written } from './texts.js';
 import { toast } from './feedback.js';
-
-/** Concurrent requests for cards; many events about one issue cost one. */
-const AT_ONCE = 4;
-const WAIT_MS = 60;
-/** Pace at which the columns are counted again. */
-const COUNT_MS = 2000;
-/** A request that failed is repeated, each time after twice as long. */
-const FIRST_REPEAT_MS = 1000;
-const LATER_REPEATS_MS = 30_000;
 
 /** A card keeps the focus wherever it goes; the board follows it only if one's own key has moved it. */
 const STILL = { preventScroll: true };
 
 export function startBoard() {
-  let board = showBoard();
+  const refresh = changedIssues(async (ids) => board.fetch(ids));
+  let board = showBoard(refresh);
   void restorePlace(document.querySelector('[data-board]'), board);
   keepPlace();
-  document.addEventListener('live', ({ detail }) => takeUp(board, detail));
+  const takeUp = ({ type, data }) => {
+    if (type === 'comment_created') refresh(data.issue_id);
+    else if (type.startsWith('issue_')) refresh(data.id);
+    else if (type === 'company_imported' && data.created.issues > 0) location.reload();
+  };
+  document.addEventListener('live', ({ detail }) => takeUp(detail));
   document.addEventListener('live-reset', () => location.reload());
   document.addEventListener('filtered', ({ detail: { missed } }) => {
-    board = showBoard();
-    for (const event of missed) takeUp(board, event);
+    board = showBoard(refresh);
+    for (const event of missed) takeUp(event);
   });
 }
 
-function showBoard() {
+function showBoard(refresh) {
   const element = document.querySelector('[data-board]');
-  const board = new Board(element);
+  const board = new Board(element, refresh);
   element.addEventListener('keydown', (event) => board.onKey(event));
   element.addEventListener('focusin', ({ target }) => board.roveTo(target.closest('.issue-card')));
   watchEnds(element, board);
@@ -38,19 +36,13 @@ function showBoard() {
   return board;
 }
 
-function takeUp(board, { type, data }) {
-  if (type === 'comment_created') void board.refresh(data.issue_id);
-  else if (type.startsWith('issue_')) void board.refresh(data.id);
-  else if (type === 'company_imported' && data.created.issues > 0) location.reload();
-}
-
 class Board {
   #element;
   #columns;
+  #refresh;
   #said = document.getElementById('board-said');
-  #wanted = new Set();
-  #running = 0;
-  #counting = false;
+  /** Number of the request whose answer has said how many there are. */
+  #counted = 0;
   /** Number of the latest request. */
   #asked = 0;
   /** By issue, the number of the request whose answer is shown: an answer to an earlier one is outdated. */
@@ -61,11 +53,11 @@ class Board {
   #inHand = null;
   /** Issues that changed while their card was dragged or moved. */
   #missed = new Set();
-  /** By issue, how often in a row its card could not be fetched. */
-  #failures = new Map();
 
-  constructor(element) {
+  /** @param refresh has the card of an issue fetched, soon */
+  constructor(element, refresh) {
     this.#element = element;
+    this.#refresh = refresh;
     this.#columns = [...element.querySelectorAll('[data-column]')];
     for (const column of this.#columns) {
       // Older cards that are in the column's count but not shown.
@@ -96,8 +88,7 @@ class Board {
     const asked = this.#nextRequest();
     const answer = await request(cards ? `${link.dataset.more}&cards=${cards}` : link.dataset.more);
     if (!answer.ok || !link.isConnected) return answer.ok;
-    const template = document.createElement('template');
-    template.innerHTML = answer.text;
+    const template = parsed(answer.text);
     // A card that has moved in the meantime is already there, or no longer on the board.
     for (const card of template.content.querySelectorAll('.issue-card')) {
       const { issue } = card.dataset;
@@ -112,13 +103,6 @@ class Board {
     if (focused) next?.focus();
     this.#recount();
     return true;
-  }
-
-  /** Fetches the card a moment later, once for all events of that moment. */
-  async refresh(id) {
-    if (!(await turn(id))) return;
-    this.#wanted.add(id);
-    setTimeout(() => void this.#fetchWanted(), WAIT_MS);
   }
 
   /** From now on the card stays as it is: a drag of a node that was replaced would bring that node back. */
@@ -157,15 +141,14 @@ class Board {
       method: 'POST',
       body: new URLSearchParams({ status }),
     });
-    this.#countLater();
     this.#shown.set(issue, asked);
     const later = this.#moves.get(issue);
     if (later === move) this.#moves.delete(issue);
     if (answer.ok) {
-      if (!this.#missed.has(issue)) this.#show(issue, answer.text, asked);
+      if (!this.#missed.has(issue)) this.#show(issue, parsed(answer.text).content.firstElementChild, asked);
       this.#said.textContent = t`${title} is now ${this.#card(issue)?.closest('[data-column]')?.ariaLabel ?? status}`;
     } else if (answer.status === 404) {
-      this.#show(issue, '', asked);
+      this.#show(issue, null, asked);
       this.#tell(t`${title} is no longer on the board`);
     } else {
       if (later === move) this.#putBack(move);
@@ -208,37 +191,20 @@ class Board {
     this.#columns[place]?.querySelector('.issue-card')?.focus();
   }
 
-  async #fetchWanted() {
-    while (this.#wanted.size > 0 && this.#running < AT_ONCE) {
-      const [id] = this.#wanted;
-      this.#wanted.delete(id);
-      this.#running += 1;
-      try {
-        await this.#fetchCard(id);
-      } finally {
-        this.#running -= 1;
-      }
-    }
-  }
-
-  async #fetchCard(id) {
-    // Another board may have taken its place since.
-    if (!this.#element.isConnected) return undefined;
-    if (this.#isBusy(id)) return void this.#missed.add(id);
+  /** Shows the cards of issues that have changed. @returns whether there was an answer */
+  async fetch(ids) {
     const asked = this.#nextRequest();
-    const answer = await request(`/issues/${id}/card?${this.#element.dataset.filter}`);
-    if (answer.mayPass) return this.#repeatLater(id);
-    this.#failures.delete(id);
-    // A deleted issue has no card any more; any other refusal says nothing about it.
-    if (answer.ok || answer.status === 404) this.#show(id, answer.ok ? answer.text : '', asked);
-    return undefined;
-  }
-
-  #repeatLater(id) {
-    const failures = this.#failures.get(id) ?? 0;
-    this.#failures.set(id, failures + 1);
-    const wait = Math.min(FIRST_REPEAT_MS * 2 ** failures, LATER_REPEATS_MS);
-    setTimeout(() => this.#failures.has(id) && void this.refresh(id), wait);
+    const { board, filter } = this.#element.dataset;
+    const answer = await request(`/companies/${board}/board/part/cards?${filter}&issues=${ids}`);
+    if (!answer.ok) return !answer.mayPass;
+    await released();
+    // Another board may have taken its place since.
+    if (!this.#element.isConnected) return true;
+    const { content } = parsed(answer.text);
+    // A deleted issue has no card any more.
+    for (const id of ids) this.#show(id, content.querySelector(`#card-${id}`), asked);
+    this.#count(content, asked);
+    return true;
   }
 
   /** Whether someone here has the card in hand, or has moved it and waits for the answer. */
@@ -247,7 +213,7 @@ class Board {
   }
 
   #catchUp(id) {
-    if (!this.#isBusy(id) && this.#missed.delete(id)) void this.refresh(id);
+    if (!this.#isBusy(id) && this.#missed.delete(id)) this.#refresh(id);
   }
 
   #nextRequest() {
@@ -259,46 +225,30 @@ class Board {
     return asked < (this.#shown.get(id) ?? 0);
   }
 
-  /** Puts the server's card where it belongs; empty markup removes the card. */
-  #show(id, markup, asked) {
+  /** Puts the server's card where it belongs; none removes the card. */
+  #show(id, fresh, asked) {
     if (this.#isOutdated(id, asked)) return undefined;
     if (this.#isBusy(id)) return void this.#missed.add(id);
     this.#shown.set(id, asked);
     const old = this.#card(id);
     const focused = old !== null && old === document.activeElement;
-    const template = document.createElement('template');
-    template.innerHTML = markup.trim();
-    const fresh = template.content.firstElementChild;
     const next = fresh ?? old?.nextElementSibling ?? old?.previousElementSibling;
     const stays = fresh && old?.closest('[data-column]')?.dataset.column === fresh.dataset.status;
     if (stays) old.replaceWith(fresh);
     else old?.remove();
     if (fresh) this.#put(fresh, fresh.dataset.status);
     if (fresh && !stays) fresh.dataset.arrived = '';
-    // It may have been among the older cards of a column, and a count may have included it before its event came.
-    if (!stays) this.#countLater();
     this.adopt();
     if (focused) next?.focus(STILL);
     this.#recount();
     return undefined;
   }
 
-  #countLater() {
-    if (this.#counting) return;
-    this.#counting = true;
-    setTimeout(() => void this.#count(), COUNT_MS);
-  }
-
-  async #count() {
-    this.#counting = false;
-    const { board, filter } = this.#element.dataset;
-    const address = `/companies/${board}/board/part/counts?${filter}`;
-    const answer = await request(address);
-    if (!answer.ok) return;
-    const counts = document.createElement('template');
-    counts.innerHTML = answer.text;
+  #count(content, asked) {
+    if (asked < this.#counted) return;
+    this.#counted = asked;
     for (const column of this.#columns) {
-      const count = counts.content.querySelector(`[data-status="${column.dataset.column}"]`)?.value ?? 0;
+      const count = content.querySelector(`data[data-status="${column.dataset.column}"]`)?.value ?? 0;
       const shown = column.querySelectorAll('.issue-card').length;
       column.dataset.hidden = String(Math.max(0, Number(count) - shown));
     }
@@ -340,6 +290,12 @@ class Board {
       if (count > 0) column.removeAttribute('data-empty');
     }
   }
+}
+
+function parsed(markup) {
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  return template;
 }
 
 /** Whether it is further up in its column. The link to older cards is always last. */

@@ -11,12 +11,13 @@ export function startChoosing() {
   document.addEventListener('click', ({ target, shiftKey }) => {
     if (!target.matches('[data-pick]')) return;
     const known = inSight();
-    // Everything between the previous one and this one.
-    if (shiftKey && last && known.includes(last)) {
-      const [from, to] = [known.indexOf(last), known.indexOf(target)].toSorted((a, b) => a - b);
+    // Everything between the previous one and this one. The page may have replaced its row since.
+    const previous = known.findIndex(({ value }) => value === last);
+    if (shiftKey && previous >= 0) {
+      const [from, to] = [previous, known.indexOf(target)].toSorted((a, b) => a - b);
       for (const between of known.slice(from, to + 1)) between.checked = target.checked;
     }
-    last = target;
+    last = target.value;
   });
   document.addEventListener('change', ({ target }) => {
     if (target.matches('[data-choose-all]')) for (const box of inSight()) box.checked = target.checked;

@@ -1,37 +1,37 @@
 // The list of issues: cells that are edited in place, and the keyboard.
+import { changedIssues, released } from './changed-issues.js';
 import { startChoosing, tellChosen } from './choosing.js';
 import { askServer } from './connection.js';
-import { request, turn } from './live-parts.js';
+import { request } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
 import { toast } from './feedback.js';
 
+/** What is in sight stays where it is. */
+const STILL = { preventScroll: true };
 /** Keys that edit a cell of the focused row. */
 const EDITS = { s: 'status', p: 'priority', a: 'assignee_agent_id' };
-/** A row that could not be fetched is asked for again, each time after twice as long. */
-const FIRST_REPEAT_MS = 1000;
-const LATER_REPEATS_MS = 30_000;
-/** Rows that wait for that. */
-const repeated = new WeakSet();
+/** Has the row of an issue fetched, soon. */
+const refresh = changedIssues(async (ids) => {
+  const list = document.querySelector('[data-issue-list]');
+  return list === null || renew(list, ids);
+});
 
 export function startIssueList() {
   let list = showList();
   startChoosing();
   const news = new News();
-  const takeUp = async (event) => {
+  const takeUp = (event) => {
     news.count(event);
-    const { issue } = (list && changedRow(list, event))?.dataset ?? {};
-    if (issue === undefined || !(await turn(issue))) return;
-    const row = list && changedRow(list, event);
-    if (row) await renew(list, row);
+    if (event.type.startsWith('issue_') && list && rowOf(list, event.data.id)) refresh(event.data.id);
   };
   document.addEventListener('keydown', (event) => list && onKey(event, list, () => rowsOf(list)));
-  document.addEventListener('live', ({ detail }) => void takeUp(detail));
+  document.addEventListener('live', ({ detail }) => takeUp(detail));
   document.addEventListener('live-reset', () => location.reload());
   document.addEventListener('filtered', ({ detail: { missed } }) => {
     list = showList();
     news.clear();
-    for (const event of missed) void takeUp(event);
+    for (const event of missed) takeUp(event);
   });
 }
 
@@ -47,10 +47,7 @@ function showList() {
   return list;
 }
 
-function changedRow(list, { type, data }) {
-  const id = type === 'comment_created' ? null : type.startsWith('issue_') ? data.id : null;
-  return id && list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
-}
+const rowOf = (list, id) => list.querySelector(`tr[data-issue="${CSS.escape(id)}"]`);
 
 /** New issues may not match the filter, and would push rows away from the pointer: the page says how many there are. */
 class News {
@@ -92,7 +89,7 @@ function edit(list, cell) {
   const back = () => {
     if (sent || !field.isConnected) return;
     field.replaceWith(cell);
-    if (row.dataset.stale !== undefined) void renew(list, row);
+    if (row.dataset.stale !== undefined) refresh(row.dataset.issue);
   };
   field.addEventListener('blur', back);
   field.addEventListener('keydown', (event) => {
@@ -111,7 +108,8 @@ function edit(list, cell) {
     sent = true;
     const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value }, isTyped);
     if (said) toast(`${row.dataset.title}: ${said}`);
-    await renew(list, row, { focus: cell.dataset.edit });
+    const { issue } = row.dataset;
+    if (!(await renew(list, [issue], cell.dataset.edit))) refresh(issue);
     if (!field.isConnected) return;
     // There was no answer.
     const focused = field === document.activeElement;
@@ -155,45 +153,45 @@ async function send(id, values, isNamed) {
 }
 
 /**
- * Replaces the row with the server's; postponed while someone is choosing in it.
- * @param focus field of the changed cell, which gets the focus
- * @param wait before it is asked for again, if there is no answer
+ * Replaces the rows with the server's; postponed while someone is choosing in one.
+ * @param edited field of the changed cell, which gets the focus
+ * @returns whether there was an answer
  */
-async function renew(list, row, { focus, wait = FIRST_REPEAT_MS } = {}) {
-  const choosing = () => {
-    const open = focus === undefined && row.querySelector('select, [data-choices]') !== null;
-    if (open) row.dataset.stale = '';
-    return open;
-  };
-  if (choosing()) return undefined;
-  const answer = await request(`/issues/${row.dataset.issue}/row?${list.dataset.issueList}`);
-  if (answer.mayPass) return repeatLater(list, row, wait);
-  if (answer.status === 404) {
-    row.remove();
-    return tellChosen();
-  }
-  if (!answer.ok) return undefined;
+async function renew(list, ids, edited) {
+  const { company } = document.body.dataset;
+  const address = `/companies/${company}/issues/part/rows?${list.dataset.issueList}&issues=${ids}`;
+  const answer = await request(address);
+  if (!answer.ok) return !answer.mayPass;
+  await released();
   const template = document.createElement('template');
-  template.innerHTML = answer.text.trim();
-  const fresh = template.content.querySelector('tr');
-  // The choice may have been opened during the request.
-  if (!fresh || choosing()) return undefined;
-  const box = fresh.querySelector('[data-pick]');
-  if (box) box.checked = row.querySelector('[data-pick]')?.checked ?? false;
-  const focused = row.contains(document.activeElement);
-  row.replaceWith(fresh);
-  if (focus) fresh.querySelector(`[data-edit="${focus}"]`)?.focus();
-  else if (focused) fresh.focus();
-  return undefined;
+  template.innerHTML = answer.text;
+  for (const id of ids) {
+    const row = rowOf(list, id);
+    if (row) show(row, rowOf(template.content, id), edited);
+  }
+  tellChosen();
+  return true;
 }
 
-function repeatLater(list, row, wait) {
-  if (repeated.has(row)) return;
-  repeated.add(row);
-  setTimeout(() => {
-    repeated.delete(row);
-    if (row.isConnected) void renew(list, row, { wait: Math.min(2 * wait, LATER_REPEATS_MS) });
-  }, wait);
+function show(row, fresh, edited) {
+  if (edited === undefined && row.querySelector('select, [data-choices]')) {
+    row.dataset.stale = '';
+    return;
+  }
+  const { activeElement: focused } = document;
+  const hasFocus = row.contains(focused);
+  const within = [...row.querySelectorAll(focused.localName)].indexOf(focused);
+  const other = fresh ?? row.nextElementSibling ?? row.previousElementSibling;
+  const box = fresh?.querySelector('[data-pick]');
+  if (box) box.checked = row.querySelector('[data-pick]')?.checked ?? false;
+  if (fresh) row.replaceWith(fresh);
+  else row.remove();
+  if (!hasFocus) return;
+  // Where somebody has gone on meanwhile, they are left there.
+  const cell = edited
+    ? fresh?.querySelector(`[data-edit="${edited}"]`)
+    : fresh?.querySelectorAll(focused.localName)[within];
+  (cell ?? other)?.focus(STILL);
 }
 
 function onKey(event, list, rows) {

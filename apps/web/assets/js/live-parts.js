@@ -4,6 +4,8 @@
 import { askServer } from './connection.js';
 
 const WAIT_MS = 150;
+/** Of what changes again and again, unless the part says otherwise. */
+const PACE_MS = 2000;
 /** For outcomes; each time twice as long. */
 const FIRST_LOOK_MS = 1500;
 const LATER_LOOKS_MS = 30_000;
@@ -69,9 +71,32 @@ export function startLiveParts() {
   document.addEventListener('htmx:after:swap', swapped, early);
 }
 
-/** Once for all calls until then. */
+const due = new Set();
+const asked = new WeakMap();
+let next = 0;
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/**
+ * Once for all calls until then: soon, but at its own pace. Of all parts of the page, forty pass at once, then two a second: a reader's
+ * requests are limited, and what changes again and again is shown a few seconds later.
+ */
 export async function renewLater(part) {
-  if (await turn(part, Number(part.dataset.pace ?? WAIT_MS))) renew(part);
+  if (due.has(part)) return;
+  due.add(part);
+  // In the background only the number that the title shows remains true.
+  if (!part.matches('.account .count')) await inSight();
+  const again = (asked.get(part) ?? 0) + Number(part.dataset.pace ?? PACE_MS);
+  await pause(Math.max(WAIT_MS, again - Date.now()));
+  next = Math.max(next + 500, Date.now() - 20_000);
+  await pause(Math.max(0, next - Date.now()));
+  due.delete(part);
+  asked.set(part, Date.now());
+  renew(part);
+}
+
+async function inSight() {
+  while (document.visibilityState !== 'visible')
+    await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
 }
 
 /** Only while somebody looks at the page: a tab in the background waits as long as need be. One look is due at a time. */
@@ -255,26 +280,6 @@ function anchorOf(part) {
   return anchor ? { selector: selectorOf(anchor), top: topOf(anchor) } : null;
 }
 
-const due = new Set();
-let next = 0;
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-
-/**
- * Lets forty of the requests that events cause through at once, then two a second: a reader's requests are limited, and what changes
- * again and again is shown a few seconds later.
- * @param key what is asked for: once for all calls until its turn, to which the others answer false
- */
-export async function turn(key, pace_ms = 0) {
-  if (due.has(key)) return false;
-  due.add(key);
-  if (pace_ms > 0) await pause(pace_ms);
-  const now = Date.now();
-  next = Math.max(next + 500, now - 20_000);
-  if (next > now) await pause(next - now);
-  due.delete(key);
-  return true;
-}
-
 /** What has not been answered by then has failed. */
 const LONGEST_REQUEST_MS = 30_000;
 
@@ -287,7 +292,7 @@ export async function request(path, options = {}) {
     const { status, redirected } = response;
     // Elsewhere is another page.
     const ok = status === 200 && !redirected;
-    const mayPass = status === 429 || status >= 500;
+    const mayPass = status === 401 || status === 429 || status >= 500;
     return { ok, status, mayPass, text: await response.text() };
   } catch {
     return { ok: false, status: 0, mayPass: true, text: '' };

@@ -1,6 +1,5 @@
 // Live updates of an open page: each event of its company becomes a `live` event of the document; `live-open` means that
 // transcripts may have a gap, `live-closed` that nothing arrives for now, `live-reset` that too much was missed to be replayed.
-import { LiveStream } from './live-stream.js';
 
 /** Topics of an event: `issues`, `issue:<id>`, and likewise for `agents`, `runs` and `approvals`. */
 function topicsOf(type, data) {
@@ -63,7 +62,7 @@ export function startLive(company, cursor) {
   };
   let connection = globalThis.SharedWorker ? sharedStream(take, alone) : ownStream(take);
   const { user } = document.body.dataset;
-  const connect = () => connection.attach({ company, user, after: seen, runs: runsShown() });
+  const connect = () => void connection.attach({ company, user, after: seen, runs: runsShown() });
   connect();
   document.addEventListener('signed-in', connect);
   // A tab that is restored from the cache, or shown again, requests what it has missed.
@@ -98,14 +97,19 @@ function sharedStream(take, failed) {
 /** For browsers without shared workers: a stream while the tab is visible. */
 function ownStream(take) {
   let stream = null;
+  let attached = 0;
   const leave = () => {
+    attached += 1;
     stream?.close();
     stream = null;
   };
   return {
-    attach: ({ company, after }) => {
+    attach: async ({ company, after }) => {
       leave();
-      stream = new LiveStream(company, after, take);
+      const mine = attached;
+      // Browsers with the worker never need it here.
+      const { LiveStream } = await import('./live-stream.js');
+      if (mine === attached) stream = new LiveStream(company, after, take);
     },
     shows: () => undefined,
     hidden: leave,

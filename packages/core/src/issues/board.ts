@@ -119,14 +119,17 @@ function pageOf(cards: readonly BoardCard[], most = CARDS): Pick<BoardColumn, 'c
   return { cards: shown, next_cursor };
 }
 
-/** One card as the board with this filter would show it; undefined if it would not. */
-export async function readBoardCard(
+/** Those of the company's issues that the board with this filter would show. */
+export async function readBoardCards(
   tx: Tx,
-  issue: { id: string; company_id: string },
+  company_id: string,
+  ids: readonly string[],
   filter: BoardFilter,
-): Promise<BoardCard | undefined> {
-  const mine = sql`i.company_id = ${issue.company_id} and i.id = ${issue.id} and ${notTrashed('i')} ${filtersOf(filter)}`;
-  return (await selectCards(tx, sql`select i.id, 1 as column_count from issues i where ${mine}`))[0]?.card;
+): Promise<BoardCard[]> {
+  const named = sql`i.id = any(${sql.param(ids)}::uuid[])`;
+  const mine = sql`i.company_id = ${company_id} and ${named} and ${notTrashed('i')} ${filtersOf(filter)}`;
+  const rows = await selectCards(tx, sql`select i.id, 0 as column_count from issues i where ${mine}`);
+  return rows.map(({ card }) => card);
 }
 
 /** Further conditions on the issue `i`. */

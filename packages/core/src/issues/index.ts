@@ -11,7 +11,7 @@ export { insertIssueLabels, insertIssues, insertLabels, insertRelations } from '
 export type { NewIssue, NewRelation } from './insert-issues.ts';
 export { createIssue } from './create-issue.ts';
 export { countIssues, listIssues } from './list-issues.ts';
-export { countBoard, MOST_COUNTED, readBoard, readBoardCard, readBoardColumn } from './board.ts';
+export { countBoard, MOST_COUNTED, readBoard, readBoardCards, readBoardColumn } from './board.ts';
 export type { BoardCard, BoardColumn, BoardFilter } from './board.ts';
 export { readFamily } from './family.ts';
 export type { Family, RelatedIssue, Relative } from './family.ts';

@@ -54,7 +54,7 @@ export function agentBody(view: AgentView): Html {
       <div>
         <section class="card">
           <h2>Open issues</h2>
-          <div data-live="issues" data-source="/agents/${agent.id}/part/issues" data-pace="2000">
+          <div data-live="issues" data-source="/agents/${agent.id}/part/issues">
             !${openIssues(agent, view.open, can_write)}
           </div>
         </section>
@@ -72,7 +72,7 @@ export function agentBody(view: AgentView): Html {
             <a href="/companies/${agent.company_id}/runs?agent=${agent.id}">All runs of the agent</a>
           </p>
         </section>
-        <div data-live="agents" data-source="/agents/${agent.id}/part/subagents">
+        <div data-live="agents" data-pace="5000" data-source="/agents/${agent.id}/part/subagents">
           !${subagentTree(view.subagents)}
         </div>
       </div>

@@ -38,5 +38,5 @@ export function agentsBody(view: AgentsView, can_write: boolean): Html {
   const query = new URLSearchParams(view.query).toString();
   const source = query === '' ? path : `${path}?${query}`;
   return html`!${tabs('Agents', views, isChart(view) ? chart : path)}!${isChart(view) ? orgControls() : filterForm(path, readFilter(view.query))}
-  !${filtered(html`<div class="card" data-live="agents" data-pace="2000" data-source="${source}">!${agentsPart(view)}</div>`)}`;
+  !${filtered(html`<div class="card" data-live="agents" data-source="${source}">!${agentsPart(view)}</div>`)}`;
 }

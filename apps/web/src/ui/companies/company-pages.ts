@@ -32,7 +32,6 @@ export function dashboardBody(view: DashboardView): Html {
   return html`!${when(steps && hasForm(steps) && steps, firstSteps)}
     <div
       data-live="runs agents issues approvals budget_incident inbox_changed"
-      data-pace="2000"
       data-source="/companies/${company_id}"
     >
       !${dashboardParts(view)}

@@ -38,7 +38,7 @@ async function inboxPage(
   const path = inboxPath(company_id);
   const topics = 'issues comments approvals budget_incident inbox_changed';
   const body = html`!${said}!${await decidedOne(context, path)}!${await readNotice(context)}!${await putOffNotice(context)}
-    <div data-live="${topics}" data-source="${path}" data-fresh data-pace="2000" data-chooses>!${parts}</div>
+    <div data-live="${topics}" data-source="${path}" data-fresh data-chooses>!${parts}</div>
     <p class="soft small" data-notices hidden>
       <button type="button" class="link small" data-ask-notices></button>
     </p>`;

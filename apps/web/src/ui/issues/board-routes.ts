@@ -1,17 +1,17 @@
 import { issueEndpoints, issueStatuses } from '@acp/contract';
-import { countBoard, listViews, readBoard, readBoardCard, readBoardColumn } from '@acp/core';
+import { countBoard, listViews, readBoard, readBoardCards, readBoardColumn } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
+import { each, html } from '../kit/html.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { boardActions, boardBody, boardCounts, columnCards } from './board-page.ts';
 import { card } from './card.ts';
-import { askedFilter, filterOf, toBoardFilter } from './issue-filter.ts';
+import { askedFilter, filterOf, issuesAskedFor, toBoardFilter } from './issue-filter.ts';
 import { choicesOf } from './list-routes.ts';
 import { t } from '../kit/language.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
-const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 export const boardRoutes: UiRoute[] = [
   page('/companies/{companyId}/board', { scope: byCompany, role: 'viewer' }, async (context) => {
@@ -36,10 +36,14 @@ export const boardRoutes: UiRoute[] = [
       }),
     });
   }),
-  // Numbers of issues, for the script: it does not know where a card was that it did not show.
-  page('/companies/{companyId}/board/part/counts', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const filter = toBoardFilter(filterOf(context.query));
-    return boardCounts(await countBoard(context.tx, context.company_id, filter));
+  // Cards that have changed, without those that the board with this filter does not show, and the numbers of issues: the script does
+  // not know where a card was that it did not show.
+  page('/companies/{companyId}/board/part/cards', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const { tx, company_id, query } = context;
+    const filter = toBoardFilter(filterOf(query));
+    const cards = await readBoardCards(tx, company_id, issuesAskedFor(query), filter);
+    const counts = await countBoard(tx, company_id, filter);
+    return html`!${each(cards, (shown) => card(shown, mayWrite(context)))}!${boardCounts(counts)}`;
   }),
   // The next cards of a column; the script may want as many as it has had before.
   page(
@@ -60,17 +64,11 @@ export const boardRoutes: UiRoute[] = [
       return columnCards({ status, ...column }, { company_id, filter, can_write: mayWrite(context) });
     },
   ),
-  // One card, for the script: empty if the board with this filter does not show it.
-  page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async (context) => {
-    const { tx, subject, query } = context;
-    const shown = await readBoardCard(tx, subject, toBoardFilter(filterOf(query)));
-    return shown ? card(shown, mayWrite(context)) : '';
-  }),
   action('/issues/{issueId}/move', issueEndpoints.update, {
     read: (form) => ({ status: form.given('status') }),
     next: async ({ tx, subject, fragment, company_id }) => {
       if (!fragment) return `/companies/${company_id}/board`;
-      const shown = await readBoardCard(tx, subject, {});
+      const [shown] = await readBoardCards(tx, company_id, [subject.id], {});
       // Who has moved it may move it.
       return shown ? card(shown, true) : '';
     },

@@ -9,7 +9,7 @@ import {
   type ViewFilter,
 } from '@acp/contract';
 import type { BoardFilter } from '@acp/core';
-import { isUuid } from '@acp/kernel';
+import { invalid, isUuid } from '@acp/kernel';
 import { readCookie } from '../../http/cookies.ts';
 import { resolveQuery } from '../kit/choice-names.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -44,6 +44,17 @@ export function filterOf(query: Query): ViewFilter {
     ...(query.reverse === 'yes' && { reverse: true }),
     ...(columns.length > 0 && { columns }),
   };
+}
+
+/** As many of them as scripts ask for at once. */
+const MOST_ASKED = 100;
+
+/** The issues that a part of the page is about. @throws invalid for what is no id, and for too many */
+export function issuesAskedFor({ issues = '' }: Query): string[] {
+  const ids = issues.split(',').filter(Boolean);
+  if (ids.length > MOST_ASKED || !ids.every(isUuid))
+    throw invalid(`issues: up to ${MOST_ASKED} ids of issues, separated by commas`);
+  return ids;
 }
 
 /** The filter as query parameters, in a fixed order, so that equal filters give equal texts. */

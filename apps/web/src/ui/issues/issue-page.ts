@@ -39,6 +39,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
         !${when(!byBudget, () => formError(view.errors.general === null ? null : view.error))}
         <div
           data-live="approvals:${issue.id} issue:${issue.id} agents budget_incident"
+          data-pace="5000"
           data-source="/issues/${issue.id}/part/decisions"
         >
           !${when(byBudget, () => refusedBy(view.error, view.waiting.held_by))}!${view.waiting.part}
@@ -52,7 +53,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/work">
           !${workPart(view)}
         </div>
-        <div data-live="issue:${issue.id} agents" data-source="/issues/${issue.id}/part/subagents">
+        <div data-live="issue:${issue.id} agents" data-pace="5000" data-source="/issues/${issue.id}/part/subagents">
           !${subagentTree(view.subagents)}
         </div>
         !${when(
@@ -72,6 +73,7 @@ export async function issueBody(view: IssueView): Promise<Html> {
           class="card"
           id="properties"
           data-live="issue:${issue.id} agents budget_incident"
+          data-pace="5000"
           data-source="/issues/${issue.id}/part/properties"
         >
           !${propertiesPart(view)}

@@ -20,11 +20,14 @@ import { flagsOf } from './flags.ts';
 import { type Choices, filterForm, listed, viewTabs } from './filter-form.ts';
 import { type AskedFilter, narrows, pathWith, queryOf } from './issue-filter.ts';
 
+/** A text may be long, and no list shows it. */
+type ListedIssue = Omit<Issue, 'body_markdown'>;
+
 export interface ListView {
   company_id: string;
   filter: ViewFilter;
   sought: AskedFilter;
-  issues: readonly Issue[];
+  issues: readonly ListedIssue[];
   /** Where the page of the list begins; undefined for the first one. */
   cursor: string | undefined;
   next_cursor: string | null;
@@ -133,16 +136,16 @@ function issueTable(view: ListView): Html {
   return table('Issues', columnsOf(view), view.issues, { row: rowAttributes });
 }
 
-const rowAttributes = (issue: Issue): Html =>
+const rowAttributes = (issue: ListedIssue): Html =>
   attributes({ 'data-issue': issue.id, 'data-title': issue.title, tabindex: '-1' });
 
 type RowView = Pick<ListView, 'company_id' | 'filter' | 'labels' | 'names' | 'can_write'>;
 
 /** A single row, for the script: after a change by the reader or someone else. */
-export const issueRow = (view: RowView, issue: Issue): Html =>
+export const issueRow = (view: RowView, issue: ListedIssue): Html =>
   tableRow(columnsOf(view), issue, rowAttributes);
 
-function columnsOf(view: RowView): Column<Issue>[] {
+function columnsOf(view: RowView): Column<ListedIssue>[] {
   const shown = view.filter.columns ?? usual;
   const all = optionalColumns(view);
   return [
@@ -152,7 +155,7 @@ function columnsOf(view: RowView): Column<Issue>[] {
   ];
 }
 
-const chooser: Column<Issue> = {
+const chooser: Column<ListedIssue> = {
   label: 'Select',
   kind: 'acts',
   head: () =>
@@ -163,7 +166,7 @@ const chooser: Column<Issue> = {
     /></label>`,
 };
 
-const titleColumn = (view: RowView): Column<Issue> => ({
+const titleColumn = (view: RowView): Column<ListedIssue> => ({
   label: 'Issue',
   ...sortBy(view, 'title'),
   cell: (issue) =>
@@ -180,7 +183,7 @@ const titleColumn = (view: RowView): Column<Issue> => ({
 function sortBy(
   { company_id, filter }: RowView,
   name: NonNullable<ViewFilter['sort']>,
-): Pick<Column<Issue>, 'sort'> {
+): Pick<Column<ListedIssue>, 'sort'> {
   const is = (filter.sort ?? 'created_at') === name;
   const { reverse, ...rest } = filter;
   const turned = is && !reverse;
@@ -190,10 +193,10 @@ function sortBy(
   return { sort: { href, order: is ? order : null } };
 }
 
-function optionalColumns(view: RowView): Record<ViewColumn, Column<Issue>> {
+function optionalColumns(view: RowView): Record<ViewColumn, Column<ListedIssue>> {
   const { names, labels, can_write } = view;
   /** A cell that the script turns into a select; without script, the issue's page does the same. */
-  const cell = (field: string, issue: Issue, value: string | null, shown: Html): Html => {
+  const cell = (field: string, issue: ListedIssue, value: string | null, shown: Html): Html => {
     if (!can_write) return shown;
     const name = t`${words(field.replace(/_agent_id$|_id$/, ''))} of ${issue.identifier}`;
     return html`<button

@@ -13,24 +13,30 @@ import {
   listViews,
   MOST_COUNTED,
   namesOf,
-  presentIssue,
+  readBoardCards,
 } from '@acp/core';
 import { invalid } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { timeAgo } from '../kit/format.ts';
-import { html, type Html, plural, t, when } from '../kit/html.ts';
+import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { emptyState, postButton, toast } from '../kit/parts.ts';
 import { moreLink, pageOf, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import type { Choices } from './filter-form.ts';
-import { type AskedFilter, askedFilter, filterOf, plainly, toListQuery } from './issue-filter.ts';
+import {
+  type AskedFilter,
+  askedFilter,
+  filterOf,
+  issuesAskedFor,
+  plainly,
+  toListQuery,
+} from './issue-filter.ts';
 import { actionPath, issueRow, listBody, listPath, type ListPlace } from './list-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
-const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 type ListContext = UiContext<'company'>;
 
@@ -205,13 +211,14 @@ export const issueListRoutes: UiRoute[] = [
     listPage(context, await askedFilter(context)),
   ),
   page('/companies/{companyId}/issues/deleted', { scope: byCompany, role: 'member' }, deletedPage),
-  // One row, for the script: fetched after a change, with the columns that the page shows.
-  page('/issues/{issueId}/row', { scope: byIssue, role: 'viewer' }, async (context) => {
-    const { subject, tx, company_id, query } = context;
-    const names = await namesFor(context, [subject]);
-    const labels = await labelsOfIssues(tx, [subject.id]);
+  // Rows that have changed, for the script, with the columns that the page shows.
+  page('/companies/{companyId}/issues/part/rows', { scope: byCompany, role: 'viewer' }, async (context) => {
+    const { tx, company_id, query } = context;
+    const issues = await readBoardCards(tx, company_id, issuesAskedFor(query), {});
+    const names = await namesFor(context, issues);
+    const labels = new Map(issues.map((issue) => [issue.id, issue.labels]));
     const view = { company_id, filter: filterOf(query), labels, names, can_write: mayWrite(context) };
-    return issueRow(view, presentIssue(subject));
+    return each(issues, (issue) => issueRow(view, issue));
   }),
   action('/companies/{companyId}/issues/changes', issueEndpoints.change, {
     read: changesOf,

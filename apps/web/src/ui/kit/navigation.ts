@@ -12,7 +12,6 @@ export interface NavItem {
     topic: string;
     source: string;
     /** Minimum milliseconds between two refreshes. */
-    pace?: number;
   };
 }
 

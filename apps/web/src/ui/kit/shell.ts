@@ -131,16 +131,17 @@ const navLink = ({ label, path, count }: NavItem, active: string | undefined): H
     >${label}!${when(count, (number) => html` !${counter(number)}`)}</a
   >`;
 
-function counter({ value, topic, source, pace }: NonNullable<NavItem['count']>): Html {
-  const live = attributes({ 'data-live': topic, 'data-pace': pace, 'data-source': source });
+/** What is counted changes with nearly everything: the number is refreshed at most every few seconds. */
+function counter({ value, topic, source }: NonNullable<NavItem['count']>): Html {
+  const live = attributes({ 'data-live': topic, 'data-pace': 5000, 'data-source': source });
   return html`<span class="count" !${live}>${value || ''}</span>`;
 }
 
-/** Any issue's change may affect the inbox: the number is refreshed at most every few seconds. */
+/** Any issue's change may affect the inbox. */
 function inboxLink(id: string, counts: Counts = {}): NavItem {
   const path = `/companies/${id}/inbox`;
   const topic = 'issues approvals budget_incident inbox_changed';
-  const count = { value: counts.inbox ?? 0, topic, source: `${path}/part/waiting`, pace: 5000 };
+  const count = { value: counts.inbox ?? 0, topic, source: `${path}/part/waiting` };
   return { label: t`Inbox`, path, count };
 }
 

@@ -77,7 +77,7 @@ async function projectPage(
     ? html`!${await projectForm(here, t`Edit`, await choicesOf(context, project, form), error, form, project, isAdmin(context))}!${webhook}!${trashCard(`${here}/delete`, project.name, t`Its issues stay. An admin can restore the project from the trash for a while.`)}`
     : '';
   const body = html`!${notice(done[query.done ?? ''])} !${projectCard(project)}
-    <section class="card" data-live="issues" data-source="${workPath(project)}" data-pace="2000">
+    <section class="card" data-live="issues" data-source="${workPath(project)}">
       !${await workPart(context)}
     </section>
     !${edit}`;

@@ -89,7 +89,6 @@ async function webhookPage(
         class="stack"
         data-live="${TOPICS}"
         data-source="${samePage(`${own}/part/deliveries`, query)}"
-        data-pace="2000"
         data-fresh
       >
         !${await deliveriesPart(context)}
