@@ -202,6 +202,46 @@ inBrowser(`a board of a thousand cards${without}`, () => {
     expect(await cardsIn('done')).toBe(1);
   });
 
+  it('leaves a card where it is, beyond those that are shown, when somebody writes about it', async () => {
+    const listed = await context.request.get(
+      `/api/companies/${company}/issues?status=todo&limit=200&sort=updated_at`,
+    );
+    const oldest = ((await listed.json()) as { id: string }[]).at(-1)!.id;
+    const [shown] = await idsIn('todo');
+    const before = [await cardsIn('todo'), await counted('todo')];
+    expect(await page.locator(`#card-${oldest}`).count()).toBe(0);
+    for (const id of [oldest, shown]) {
+      const written = await context.request.post(`/api/issues/${id}/comments`, {
+        data: { body_markdown: 'Seen' },
+      });
+      expect(written.status()).toBe(201);
+    }
+    await page.waitForSelector(`#card-${shown!} :text("1 comment")`);
+    expect(await page.locator(`#card-${oldest}`).count()).toBe(0);
+    expect([await cardsIn('todo'), await counted('todo')]).toEqual(before);
+  });
+
+  it('keeps a hundred cards of a column that more and more come into, and brings the others when they are reached', async () => {
+    await page.evaluate("document.querySelector('[data-column=blocked] .cards').scrollTop = 0");
+    const { rows } = await database.pool.query<{ id: string }>(
+      `select id from issues where status = 'backlog' limit 60`,
+    );
+    for (const { id } of rows) await patch(id, { status: 'blocked' });
+    await waitFor(async () => (await cardsIn('blocked')) === 100 && (await counted('blocked')) === '260');
+    for (const { id } of rows.slice(0, 2))
+      expect(await page.locator(`[data-column=blocked] #card-${id}`).count()).toBe(1);
+    await waitFor(async () => {
+      await page.locator('[data-column=blocked] [data-more]').scrollIntoViewIfNeeded();
+      return (await cardsIn('blocked')) >= 130;
+    });
+    const ids = await idsIn('blocked');
+    const listed = await context.request.get(
+      `/api/companies/${company}/issues?status=blocked&limit=200&sort=updated_at`,
+    );
+    const all = ((await listed.json()) as { id: string }[]).map(({ id }) => id);
+    expect([ids, await counted('blocked')]).toEqual([all.slice(0, ids.length), '260']);
+  });
+
   it('has the order in which it is shown when it is loaded again', async () => {
     const compared = ['todo', 'in_review', 'done'];
     const orders = async () =>

@@ -186,7 +186,9 @@ describe('the list of issues', () => {
   );
 
   it('gives rows with the columns that the page shows', async () => {
-    const { text } = await Browser.of(app, cast.member).get(`${list}/part/rows?issues=${ids[0]}&columns=project`);
+    const { text } = await Browser.of(app, cast.member).get(
+      `${list}/part/rows?issues=${ids[0]}&columns=project`,
+    );
     expect(text.trim()).toMatch(/^<tr /);
     expect([text.includes('data-label="Project"'), text.includes('data-label="Status"')]).toEqual([
       true,

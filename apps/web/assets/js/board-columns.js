@@ -1,4 +1,5 @@
 // The columns of a board: cards are dropped on them, older ones come at their end, and whoever returns finds them as they were.
+import { t } from './texts.js';
 
 export function watchDrags(element, board) {
   const columns = [...element.querySelectorAll('[data-column]')];
@@ -53,7 +54,36 @@ export function watchEnds(element, board) {
   const observe = () => {
     for (const link of element.querySelectorAll('[data-more]')) seen.observe(link);
   };
+  element.addEventListener('shortened', observe);
   observe();
+}
+
+/** Cards of a column that stay on the page, whatever comes above them; and what scrolling adds to them. */
+const MOST_KEPT = 100;
+const PAGE = 30;
+/** Below what is in sight, beyond where scrolling brings older ones. */
+const FAR_PX = 1500;
+
+/** Cards that have come by themselves push others far out of sight: those wait behind the link to older ones again. */
+export function shorten(column, { board, filter }) {
+  const surplus = cardsOf(column).slice(MOST_KEPT);
+  const list = column.querySelector('.cards');
+  const isFar = surplus[0]?.getBoundingClientRect().top > list.getBoundingClientRect().bottom + FAR_PX;
+  if (!isFar || surplus.some((card) => card === document.activeElement || 'dragged' in card.dataset)) return;
+  for (const card of surplus) card.remove();
+  column.dataset.hidden = String(Number(column.dataset.hidden) + surplus.length);
+  const { column: status } = column.dataset;
+  const link = list.querySelector('[data-more]') ?? document.createElement('a');
+  const query = `${filter}&status=${status}&sort=updated_at`;
+  Object.assign(link, {
+    className: 'small more-cards',
+    href: `/companies/${board}/issues?${query}`,
+    textContent: t`Older ones`,
+  });
+  // From the beginning, since those that are there may have changed places by then.
+  link.dataset.more = `/companies/${board}/board/part/${status}?${filter}&cards=${MOST_KEPT + PAGE}`;
+  list.append(link);
+  list.dispatchEvent(new Event('shortened', { bubbles: true }));
 }
 
 /** By board and filter, how somebody left it: the last few. */

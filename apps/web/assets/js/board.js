@@ -1,5 +1,5 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
-import { keepPlace, restorePlace, watchDrags, watchEnds } from './board-columns.js';
+import { keepPlace, restorePlace, shorten, watchDrags, watchEnds } from './board-columns.js';
 import { changedIssues, released } from './changed-issues.js';
 import { request } from './live-parts.js';
 import { t, written } from './texts.js';
@@ -203,6 +203,7 @@ class Board {
     const { content } = parsed(answer.text);
     // A deleted issue has no card any more.
     for (const id of ids) this.#show(id, content.querySelector(`#card-${id}`), asked);
+    for (const column of this.#columns) shorten(column, this.#element.dataset);
     this.#count(content, asked);
     return true;
   }
@@ -236,7 +237,7 @@ class Board {
     const stays = fresh && old?.closest('[data-column]')?.dataset.column === fresh.dataset.status;
     if (stays) old.replaceWith(fresh);
     else old?.remove();
-    if (fresh) this.#put(fresh, fresh.dataset.status);
+    if (fresh && (stays || !this.#isBeyond(fresh))) this.#put(fresh, fresh.dataset.status);
     if (fresh && !stays) fresh.dataset.arrived = '';
     this.adopt();
     if (focused) next?.focus(STILL);
@@ -272,6 +273,13 @@ class Board {
       cards.insertBefore(card, next ?? null);
     if (focused) card.focus(STILL);
     this.#recount();
+  }
+
+  /** Whether it is among the older cards that the column does not show. */
+  #isBeyond(card) {
+    const link = this.#element.querySelector(`[data-column="${card.dataset.status}"] [data-more]`);
+    const last = link?.previousElementSibling;
+    return Boolean(last) && isNewer(last, card);
   }
 
   #card(id) {

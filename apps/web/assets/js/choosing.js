@@ -1,12 +1,24 @@
 // Rows that are chosen for an act on all of them: the bar of acts says how many, one box chooses all, the shift key a stretch.
 import { tell } from './feedback.js';
+import { navigation } from './returning.js';
 import { t } from './texts.js';
 
+const KEPT = 'chosen';
+
 const boxes = () => [...document.querySelectorAll('main [data-pick]')];
+const chosenNow = () => boxes().filter(({ checked }) => checked);
 /** Without those in a closed fold: nobody has seen what they would choose. */
 const inSight = () => boxes().filter((box) => box.closest('details:not([open])') === null);
 
 export function startChoosing() {
+  // Browsers would put back what was chosen by its place, where another row may be now.
+  const kept = navigation().type === 'back_forward' && JSON.parse(sessionStorage.getItem(KEPT));
+  if (kept?.address === location.href)
+    for (const box of boxes()) box.checked = kept.values.includes(box.value);
+  addEventListener('pagehide', () => {
+    const values = chosenNow().map(({ value }) => value);
+    sessionStorage.setItem(KEPT, JSON.stringify({ address: location.href, values }));
+  });
   let last = null;
   document.addEventListener('click', ({ target, shiftKey }) => {
     if (!target.matches('[data-pick]')) return;
@@ -40,13 +52,11 @@ export function startChoosing() {
   // Once the refreshed part has its choices back.
   document.addEventListener('htmx:after:swap', () => queueMicrotask(tellChosen));
   document.addEventListener('filtered', tellChosen);
-  // A browser puts back what was chosen on the page that somebody returns to.
-  addEventListener('pageshow', tellChosen);
   tellChosen();
 }
 
 function focusLastChosen(options) {
-  const box = boxes().findLast(({ checked }) => checked);
+  const box = chosenNow().at(-1);
   (box?.closest('tr[tabindex]') ?? box)?.focus(options);
 }
 
@@ -62,7 +72,7 @@ export function tellChosen() {
   const bulk = document.querySelector('[data-bulk]');
   const all = document.querySelector('[data-choose-all]');
   if (!bulk || !all) return;
-  const chosen = boxes().filter(({ checked }) => checked).length;
+  const chosen = chosenNow().length;
   const known = inSight();
   bulk.hidden = chosen === 0;
   bulk.querySelector('[data-chosen]').textContent = t`${chosen} selected`;

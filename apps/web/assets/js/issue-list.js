@@ -35,7 +35,7 @@ export function startIssueList() {
   });
 }
 
-const rowsOf = (list) => [...list.querySelectorAll('tbody tr')];
+const rowsOf = (list) => [...list.querySelectorAll('tbody tr:not([inert])')];
 
 /** @returns null if nothing is listed */
 function showList() {
@@ -86,8 +86,11 @@ function edit(list, cell) {
   cell.replaceWith(field);
   field.focus();
   let sent = false;
+  let left = false;
   const back = () => {
-    if (sent || !field.isConnected) return;
+    // Taking its place away from it is a blur, too.
+    if (sent || left || !field.isConnected) return;
+    left = true;
     field.replaceWith(cell);
     if (row.dataset.stale !== undefined) refresh(row.dataset.issue);
   };
@@ -181,17 +184,24 @@ function show(row, fresh, edited) {
   const { activeElement: focused } = document;
   const hasFocus = row.contains(focused);
   const within = [...row.querySelectorAll(focused.localName)].indexOf(focused);
-  const other = fresh ?? row.nextElementSibling ?? row.previousElementSibling;
-  const box = fresh?.querySelector('[data-pick]');
-  if (box) box.checked = row.querySelector('[data-pick]')?.checked ?? false;
-  if (fresh) row.replaceWith(fresh);
-  else row.remove();
-  if (!hasFocus) return;
+  const list = row.closest('[data-issue-list]');
+  const at = rowsOf(list).indexOf(row);
+  if (fresh) {
+    const box = fresh.querySelector('[data-pick]');
+    if (box) box.checked = row.querySelector('[data-pick]')?.checked ?? false;
+    row.replaceWith(fresh);
+  } else {
+    // It keeps its place until the list is read again: the other rows would move under the pointer.
+    row.inert = true;
+    row.querySelector('[data-pick]')?.remove();
+  }
   // Where somebody has gone on meanwhile, they are left there.
+  if (!hasFocus) return;
   const cell = edited
     ? fresh?.querySelector(`[data-edit="${edited}"]`)
     : fresh?.querySelectorAll(focused.localName)[within];
-  (cell ?? other)?.focus(STILL);
+  const rows = rowsOf(list);
+  (cell ?? fresh ?? rows[at] ?? rows.at(-1))?.focus(STILL);
 }
 
 function onKey(event, list, rows) {

@@ -25,17 +25,21 @@ export const approvalBox = (approval: Approval): Html =>
       form="${CHOSEN_FORM}"
       value="${approval.id} ${versionOf(approval)}"
       aria-label="Select ${approval.title}"
+      autocomplete="off"
       data-pick
   /></label>`;
 
 /** The box for all rows, in the heading of their table. */
 export const allBox = (): Html =>
-  html`<label class="tick"><input type="checkbox" aria-label="All that are shown" data-choose-all /></label>`;
+  html`<label class="tick"
+    ><input type="checkbox" aria-label="All that are shown" autocomplete="off" data-choose-all
+  /></label>`;
 
 /** The same for rows without a heading. */
 export const namedAllBox = (): Html =>
   html`<label class="tick small"
-    ><input type="checkbox" data-choose-all /> All <span class="sr-only">that are shown</span></label
+    ><input type="checkbox" autocomplete="off" data-choose-all /> All
+    <span class="sr-only">that are shown</span></label
   >`;
 
 /** What it is about, in the length of a line or two. */

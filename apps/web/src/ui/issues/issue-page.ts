@@ -53,7 +53,11 @@ export async function issueBody(view: IssueView): Promise<Html> {
         <div data-live="issue:${issue.id}" data-source="/issues/${issue.id}/part/work">
           !${workPart(view)}
         </div>
-        <div data-live="issue:${issue.id} agents" data-pace="5000" data-source="/issues/${issue.id}/part/subagents">
+        <div
+          data-live="issue:${issue.id} agents"
+          data-pace="5000"
+          data-source="/issues/${issue.id}/part/subagents"
+        >
           !${subagentTree(view.subagents)}
         </div>
         !${when(

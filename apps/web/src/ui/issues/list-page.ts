@@ -159,10 +159,18 @@ const chooser: Column<ListedIssue> = {
   label: 'Select',
   kind: 'acts',
   head: () =>
-    html`<label class="tick"><input type="checkbox" aria-label="All on this page" data-choose-all /></label>`,
+    html`<label class="tick"
+      ><input type="checkbox" aria-label="All on this page" autocomplete="off" data-choose-all
+    /></label>`,
   cell: ({ id, identifier }) =>
     html`<label class="tick"
-      ><input type="checkbox" name="issue" value="${id}" aria-label="Select ${identifier}" data-pick
+      ><input
+        type="checkbox"
+        name="issue"
+        value="${id}"
+        aria-label="Select ${identifier}"
+        autocomplete="off"
+        data-pick
     /></label>`,
 };
 
