@@ -221,6 +221,36 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it.each([true, false])(
+    'leaves the row of somebody in it where it is, whatever comes and goes above, with the beginning in sight: %s',
+    async (atStart) => {
+      const all = `/api/companies/${cast.company_id}/approvals`;
+      const name = atStart ? 'wall' : 'door';
+      const asks: string[] = [];
+      for (let n = 0; n < 12; n++)
+        asks.push(await post(all, { type: 'action', title: `Paint ${name} ${n}` }));
+      const page = await open(`/companies/${cast.company_id}/approvals`);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      const row = page.locator(`tr:has-text("Paint ${name} 5")`);
+      const first = page.locator(`tr:has-text("Paint ${name} 7")`);
+      if (!atStart) await first.evaluate((element) => element.scrollIntoView());
+      await row.locator('a').first().focus();
+      const before = (await row.boundingBox())!.y;
+      for (const title of ['Order paint', 'Order brushes']) await post(all, { type: 'action', title });
+      await live(page, 'approvals');
+      await pass(page, 3000);
+      await page.waitForSelector('tr:has-text("Order brushes")');
+      expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(2);
+      await post(`/api/approvals/${asks[7]}/approve`);
+      await live(page, 'approvals');
+      await pass(page, 3000);
+      await first.waitFor({ state: 'detached' });
+      expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(2);
+      await page.close();
+      for (const id of asks) await context.request.post(`/api/approvals/${id}/cancel`);
+    },
+  );
+
   it('leaves nothing chosen but what was, when the row of that has gone and another has come', async () => {
     const all = `/api/companies/${cast.company_id}/approvals`;
     const asks = async (title: string): Promise<string> => post(all, { type: 'action', title });

@@ -235,7 +235,7 @@ function tellChange(part, said) {
 export function keepState(part) {
   const { activeElement } = document;
   states.set(part, {
-    anchor: anchorOf(part),
+    anchors: anchorsOf(part),
     aside: part.querySelector('.scroll-x')?.scrollLeft ?? 0,
     told: toldBy(part),
     open: new Map(foldsOf(part).map((details, index) => [nameOf(details, index), stateOf(details)])),
@@ -249,7 +249,7 @@ export function restoreState(part) {
     open = new Map(),
     chosen = new Set(),
     focus = null,
-    anchor = null,
+    anchors = [],
     aside = 0,
   } = states.get(part) ?? {};
   foldsOf(part).forEach((details, index) => {
@@ -261,23 +261,35 @@ export function restoreState(part) {
   for (const box of part.querySelectorAll('[data-pick]')) box.checked = chosen.has(box.value);
   if (focus) elementAt(part, focus)?.focus({ preventScroll: true });
   if (aside > 0) part.querySelector('.scroll-x')?.scrollTo({ left: aside });
-  const anchored = anchor && part.querySelector(anchor.selector);
-  if (anchored) scrollBy({ top: topOf(anchored) - anchor.top, behavior: 'instant' });
+  const anchor = anchors.find(({ selector }) => part.querySelector(selector));
+  if (anchor) scrollBy({ top: topOf(part.querySelector(anchor.selector)) - anchor.top, behavior: 'instant' });
 }
 
 const topOf = (element) => element.getBoundingClientRect().top;
 
 /**
- * What stays where it is while new rows come above it: the first link in sight that is the only one to its place. The browser can't
- * keep it, since it is replaced. Null while the part's beginning is in sight: there new rows are seen coming.
+ * What stays where it is while rows come and go above it: the row of who is in it with the keyboard or the pointer, and otherwise the
+ * first one in sight that is still there. Each is known by a link that is the only one to its place. The browser can't keep it, since it
+ * is replaced. Nobody is in a row, and the part's beginning is in sight: there new rows are seen coming.
  */
-function anchorOf(part) {
-  if (topOf(part) >= 0) return null;
+function anchorsOf(part) {
+  const hand = [document.activeElement, part.querySelector(':is(li, tr):hover')].find((each) =>
+    part.contains(each),
+  );
+  const own = hand?.closest('li, tr');
+  if (topOf(part) >= 0 && !own?.contains(document.activeElement)) return [];
   const links = [...part.querySelectorAll('a[href]')];
   const counts = Map.groupBy(links, (link) => link.getAttribute('href'));
-  const isAlone = (link) => counts.get(link.getAttribute('href')).length === 1;
-  const anchor = links.find((link) => topOf(link) >= 0 && isAlone(link) && link.checkVisibility());
-  return anchor ? { selector: selectorOf(anchor), top: topOf(anchor) } : null;
+  const isAnchor = (link) =>
+    counts.get(link.getAttribute('href')).length === 1 &&
+    topOf(link) >= 0 &&
+    topOf(link) < innerHeight &&
+    link.checkVisibility();
+  const inSight = links.filter(isAnchor);
+  return [...inSight.filter((link) => own?.contains(link)), ...inSight].map((link) => ({
+    selector: selectorOf(link),
+    top: topOf(link),
+  }));
 }
 
 /** What has not been answered by then has failed. */
