@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
 import { waitFor } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Route } from 'playwright-core';
 import type { Cast } from '../http/cast.ts';
 import { inBrowser, without } from './chromium.ts';
 import { showPages, type Shown } from './shown.ts';
@@ -139,11 +139,11 @@ inBrowser(`a part that renews itself${without}`, () => {
         '[...new Set([...document.querySelectorAll("[data-issue]")].map(({ dataset }) => dataset.issue))]',
       );
       expect(ids.length).toBeGreaterThan(29);
-      const asked: string[][] = [];
+      const requests: string[][] = [];
       page.on('request', (request) => {
         const { pathname, searchParams } = new URL(request.url());
         if (pathname === `/companies/${cast.company_id}/${part}`)
-          asked.push(searchParams.get('issues')!.split(','));
+          requests.push(searchParams.get('issues')!.split(','));
       });
       const began = await clockOf(page);
       for (let event = 0; event < 200; event++) {
@@ -155,12 +155,12 @@ inBrowser(`a part that renews itself${without}`, () => {
       }
       await pass(page, 2000);
       const seconds = ((await clockOf(page)) - began) / 1000;
-      expect(new Set(asked.flat()).size).toBe(ids.length);
-      expect(asked.length).toBeGreaterThan(seconds / 3);
-      expect(asked.length).toBeLessThan(seconds + 2);
-      asked.length = 0;
+      expect(new Set(requests.flat()).size).toBe(ids.length);
+      expect(requests.length).toBeGreaterThan(seconds / 3);
+      expect(requests.length).toBeLessThan(seconds + 2);
+      requests.length = 0;
       await pass(page, 10_000);
-      expect(asked).toEqual([]);
+      expect(requests).toEqual([]);
       await page.close();
     },
   );
@@ -170,6 +170,29 @@ inBrowser(`a part that renews itself${without}`, () => {
     const part = await asked(page, 2);
     await pass(page, 20_000, part);
     expect(part.count).toBeGreaterThan(2);
+    await page.close();
+  });
+
+  it.each([
+    ['is lost', async (route: Route) => route.abort()],
+    ['is refused for now', async (route: Route) => route.fulfill({ status: 503 })],
+  ])('shows what has happened although its request %s, and nothing else happens', async (_, lose) => {
+    const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Order paper' });
+    const page = await open(`/issues/${id}`);
+    let lost = 0;
+    await page.route(
+      '**/part/description',
+      async (route) => {
+        lost += 1;
+        await lose(route);
+      },
+      { times: 2 },
+    );
+    await context.request.patch(`/api/issues/${id}`, { data: { body_markdown: 'Of both sizes' } });
+    await live(page, `issue:${id}`);
+    await pass(page, 15_000);
+    await page.waitForSelector('[data-reads]:has-text("Of both sizes")');
+    expect(lost).toBe(2);
     await page.close();
   });
 

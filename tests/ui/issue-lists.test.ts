@@ -173,11 +173,11 @@ describe('the list of issues', () => {
       const foreign = await transaction(database, async (tx) =>
         createIssue(tx, director, cast.other_company_id, { title: 'Elsewhere' }),
       );
-      const asked = [ids[0]!, ids[1]!, foreign.id, crypto.randomUUID()];
+      const asked = [ids[0]!, ids[1]!, foreign.id, crypto.randomUUID()].join(',');
       const { text } = await member.get(`${address}?issues=${asked}`);
-      expect(issuesOf(text).toSorted()).toEqual([ids[0], ids[1]].toSorted());
+      expect(new Set(issuesOf(text))).toEqual(new Set([ids[0], ids[1]]));
       expect(issuesOf((await member.get(address)).text)).toEqual([]);
-      const tooMany = Array.from({ length: 101 }, () => ids[0]);
+      const tooMany = Array.from({ length: 101 }, () => ids[0]!).join(',');
       for (const wrong of ['first', tooMany]) {
         const refused = await member.get(`${address}?issues=${wrong}`);
         expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('up to 100 ids')]);

@@ -53,8 +53,9 @@ export function startLiveParts() {
       void import('./gone.js').then(({ tellGone }) => tellGone(status));
   });
   // A request without an answer, such as during a restart, is not the last one.
-  document.addEventListener('htmx:finally:request', ({ target }) => {
+  document.addEventListener('htmx:finally:request', ({ target, detail }) => {
     if (looks.get(target)?.timer === null) lookAgain(target);
+    else if (target.dataset?.live !== undefined) repeatIfLost(target, detail.ctx);
   });
   // Before all who read what is chosen.
   const early = { capture: true };
@@ -71,6 +72,17 @@ export function startLiveParts() {
   document.addEventListener('htmx:after:swap', swapped, early);
 }
 
+const failures = new WeakMap();
+
+/** No other event may tell of what could not be had, each time after twice as long. */
+function repeatIfLost(part, { status, response }) {
+  if (!status.startsWith('error') && !mayPassLater(response.status)) return failures.delete(part);
+  const failed = failures.get(part) ?? 0;
+  failures.set(part, failed + 1);
+  const wait = Math.min(FIRST_LOOK_MS * 2 ** failed, LATER_LOOKS_MS);
+  return setTimeout(() => failures.has(part) && void renewLater(part), wait);
+}
+
 const due = new Set();
 const asked = new WeakMap();
 let next = 0;
@@ -84,7 +96,7 @@ export async function renewLater(part) {
   if (due.has(part)) return;
   due.add(part);
   // In the background only the number that the title shows remains true.
-  if (!part.matches('.account .count')) await inSight();
+  if (!part.matches('.account .count')) await looked();
   const again = (asked.get(part) ?? 0) + Number(part.dataset.pace ?? PACE_MS);
   await pause(Math.max(WAIT_MS, again - Date.now()));
   next = Math.max(next + 500, Date.now() - 20_000);
@@ -94,7 +106,8 @@ export async function renewLater(part) {
   renew(part);
 }
 
-async function inSight() {
+/** Somebody sees the page. */
+async function looked() {
   while (document.visibilityState !== 'visible')
     await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
 }
@@ -292,6 +305,8 @@ function anchorsOf(part) {
   }));
 }
 
+const mayPassLater = (status) => status === 429 || status >= 500;
+
 /** What has not been answered by then has failed. */
 const LONGEST_REQUEST_MS = 30_000;
 
@@ -304,7 +319,7 @@ export async function request(path, options = {}) {
     const { status, redirected } = response;
     // Elsewhere is another page.
     const ok = status === 200 && !redirected;
-    const mayPass = status === 401 || status === 429 || status >= 500;
+    const mayPass = status === 401 || mayPassLater(status);
     return { ok, status, mayPass, text: await response.text() };
   } catch {
     return { ok: false, status: 0, mayPass: true, text: '' };

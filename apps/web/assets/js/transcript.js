@@ -111,8 +111,9 @@ async function fill(element) {
 /** True if there was something new. */
 async function fillOnce(element) {
   const after = element.dataset.seq;
-  const response = await askServer(`${element.dataset.source}?after=${after}`);
-  if (!response.ok) return false;
+  // What is missing is asked for again with the next entry, and when the stream is there again.
+  const response = await askServer(`${element.dataset.source}?after=${after}`).catch(() => null);
+  if (!response?.ok) return false;
   const template = document.createElement('template');
   template.innerHTML = await response.text();
   const last = template.content.lastElementChild;
