@@ -137,7 +137,7 @@ describe('the list of issues', () => {
     const second = linked((await member.get(`${own}?sort=title`)).text);
     const shown = (await member.get(second)).text;
     expect(titlesOf(shown)).toEqual(['Page 60', 'Page 61']);
-    const chosen = [...shown.matchAll(/name="issue" value="([^"]+)"/g)].map(([, id]) => id!);
+    const chosen = [...shown.matchAll(/name="issue"\s+value="([^"]+)"/g)].map(([, id]) => id!);
     const changes = linked(shown, '/changes');
     const refused = (await member.post(changes, { issue: [chosen[1]!] })).text;
     expect(refused).toContain('choose what to change');

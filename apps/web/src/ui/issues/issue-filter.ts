@@ -53,7 +53,7 @@ const MOST_ASKED = 100;
 export function issuesAskedFor({ issues = '' }: Query): string[] {
   const ids = issues.split(',').filter(Boolean);
   if (ids.length > MOST_ASKED || !ids.every(isUuid))
-    throw invalid(`issues: up to ${MOST_ASKED} ids of issues, separated by commas`);
+    throw invalid('issues: up to 100 ids of issues, separated by commas');
   return ids;
 }
 
