@@ -185,6 +185,14 @@ describe('the list of issues', () => {
     },
   );
 
+  it('gives pages of the previous release the single row and card that they ask for', async () => {
+    const member = Browser.of(app, cast.member);
+    for (const part of ['row', 'card']) {
+      const { text } = await member.get(`/issues/${ids[0]}/${part}`);
+      expect(text.match(/data-issue="[^"]+"/g)).toEqual([`data-issue="${ids[0]}"`]);
+    }
+  });
+
   it('gives rows with the columns that the page shows', async () => {
     const { text } = await Browser.of(app, cast.member).get(
       `${list}/part/rows?issues=${ids[0]}&columns=project`,

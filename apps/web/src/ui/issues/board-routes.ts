@@ -12,6 +12,7 @@ import { choicesOf } from './list-routes.ts';
 import { t } from '../kit/language.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
+const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 export const boardRoutes: UiRoute[] = [
   page('/companies/{companyId}/board', { scope: byCompany, role: 'viewer' }, async (context) => {
@@ -44,6 +45,12 @@ export const boardRoutes: UiRoute[] = [
     const cards = await readBoardCards(tx, company_id, issuesAskedFor(query), filter);
     const counts = await countBoard(tx, company_id, filter);
     return html`!${each(cards, (shown) => card(shown, mayWrite(context)))}!${boardCounts(counts)}`;
+  }),
+  // For open pages of the previous release: to them, a card that is not found is one of a deleted issue.
+  page('/issues/{issueId}/card', { scope: byIssue, role: 'viewer' }, async (context) => {
+    const { tx, subject, company_id, query } = context;
+    const cards = await readBoardCards(tx, company_id, [subject.id], toBoardFilter(filterOf(query)));
+    return each(cards, (shown) => card(shown, mayWrite(context)));
   }),
   // The next cards of a column; the script may want as many as it has had before.
   page(

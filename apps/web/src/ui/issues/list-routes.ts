@@ -37,6 +37,7 @@ import {
 import { actionPath, issueRow, listBody, listPath, type ListPlace } from './list-page.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
+const byIssue = { by: 'issue', param: 'issueId' } as const;
 
 type ListContext = UiContext<'company'>;
 
@@ -206,20 +207,29 @@ const deletedPage = async (context: ListContext): Promise<Html> => {
   });
 };
 
+/** Rows with the columns that the page shows. */
+async function rowsPart(context: UiContext, ids: readonly string[]): Promise<Html> {
+  const { tx, company_id, query } = context;
+  const issues = await readBoardCards(tx, company_id, ids, {});
+  const names = await namesFor(context, issues);
+  const labels = new Map(issues.map((issue) => [issue.id, issue.labels]));
+  const view = { company_id, filter: filterOf(query), labels, names, can_write: mayWrite(context) };
+  return each(issues, (issue) => issueRow(view, issue));
+}
+
 export const issueListRoutes: UiRoute[] = [
   page('/companies/{companyId}/issues', { scope: byCompany, role: 'viewer' }, async (context) =>
     listPage(context, await askedFilter(context)),
   ),
   page('/companies/{companyId}/issues/deleted', { scope: byCompany, role: 'member' }, deletedPage),
-  // Rows that have changed, for the script, with the columns that the page shows.
-  page('/companies/{companyId}/issues/part/rows', { scope: byCompany, role: 'viewer' }, async (context) => {
-    const { tx, company_id, query } = context;
-    const issues = await readBoardCards(tx, company_id, issuesAskedFor(query), {});
-    const names = await namesFor(context, issues);
-    const labels = new Map(issues.map((issue) => [issue.id, issue.labels]));
-    const view = { company_id, filter: filterOf(query), labels, names, can_write: mayWrite(context) };
-    return each(issues, (issue) => issueRow(view, issue));
-  }),
+  // Those that have changed, for the script.
+  page('/companies/{companyId}/issues/part/rows', { scope: byCompany, role: 'viewer' }, async (context) =>
+    rowsPart(context, issuesAskedFor(context.query)),
+  ),
+  // For open pages of the previous release: to them, a row that is not found is one of a deleted issue.
+  page('/issues/{issueId}/row', { scope: byIssue, role: 'viewer' }, async (context) =>
+    rowsPart(context, [context.subject.id]),
+  ),
   action('/companies/{companyId}/issues/changes', issueEndpoints.change, {
     read: changesOf,
     next: (context, { changed, undo }) => {

@@ -11,7 +11,6 @@ export interface NavItem {
     value: number;
     topic: string;
     source: string;
-    /** Minimum milliseconds between two refreshes. */
   };
 }
 
