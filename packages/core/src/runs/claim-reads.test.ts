@@ -1,12 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, transaction, type Tx } from '@acp/db';
+import { type Database, openDatabase, transaction, type Tx } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  nextInstant,
+  testLogger,
+} from '@acp/testkit';
 import { sql } from 'drizzle-orm';
-import { type ClaimedRun, claimRun, finishRun, triggerIssue } from '../index.ts';
+import { appendRunEvents, type ClaimedRun, claimRun, finishRun, triggerIssue } from '../index.ts';
+import { pickRuns } from './pick-run.ts';
 
 const ISSUES = 2000;
 const QUEUED = 400;
+const BUSY = 400;
 
 let database: Database;
 let queue: Queue;
@@ -61,4 +71,77 @@ describe('a run of a company with thousands of issues, planned when hardly anyth
     );
     expect(ofRuns).toBeLessThan(10);
   });
+});
+
+describe('a run on a connection whose plans are from when hardly anything was queued or running', () => {
+  // PostgreSQL keeps a plan from the sixth time on.
+  const TIMES = 8;
+
+  it('begins and ends without reading all that others have queued or running', async () => {
+    const { database: others, url } = await cloneDatabase('claim_plans');
+    const connection = openDatabase({
+      url,
+      max: 1,
+      application_name: 'test',
+      logger: testLogger(),
+      prepared_statements: true,
+      prepared_after: 1,
+    });
+    try {
+      const company = await createCompany(others.db);
+      const [ann, bob] = [
+        await createAgent(others.db, company),
+        await createAgent(others.db, company, { max_concurrent_runs: 2 * BUSY }),
+      ];
+      await insertRuns(others, bob, 'succeeded', ISSUES);
+      await others.db.execute(sql`vacuum analyze heartbeat_runs`);
+      for (let time = 0; time < TIMES; time += 1) {
+        await insertRuns(others, ann, 'queued');
+        const first = (await transaction(connection, claim))!;
+        expect(await transaction(connection, async (tx) => speak(tx, first))).toBe(true);
+        expect(await transaction(connection, async (tx) => finishRun(tx, first, done))).toBe(true);
+      }
+      await insertRuns(others, ann, 'queued');
+      await nextInstant();
+      await insertRuns(others, bob, 'queued', BUSY);
+      const byPick = await readIn(connection, async (tx) => pickRuns(tx, { wait: false, most: 1 }));
+      let run: ClaimedRun | undefined;
+      const byClaim = await readIn(connection, async (tx) => {
+        run = await claim(tx);
+      });
+      expect(run).toMatchObject({ agent_id: ann.id });
+      // The pick reads the front of the queue, and companies from a random one on.
+      expect(byClaim - byPick).toBeLessThan(BUSY / 4);
+      await insertRuns(others, bob, 'running', BUSY);
+      expect(await readIn(connection, async (tx) => speak(tx, run!))).toBeLessThan(BUSY / 4);
+      expect(await readIn(connection, async (tx) => finishRun(tx, run!, done))).toBeLessThan(BUSY / 4);
+    } finally {
+      await connection.close();
+    }
+  });
+
+  const done = { failure: null, text: 'Done.', usage: null, changed: false };
+
+  const claim = async (tx: Tx) => claimRun(tx, { claimed_by: 'test', lease_sec: 30 });
+  const speak = async (tx: Tx, run: ClaimedRun) =>
+    appendRunEvents(tx, run, 1, [{ kind: 'output', payload: { text: 'Well.' } }]);
+
+  async function readIn(connection: Database, work: (tx: Tx) => Promise<unknown>): Promise<number> {
+    return transaction(connection, async (tx) =>
+      rowsRead(tx, 'heartbeat_runs', async () => {
+        await work(tx);
+      }),
+    );
+  }
+
+  async function insertRuns(
+    { db }: Database,
+    { id }: { id: string },
+    status: string,
+    count = 1,
+  ): Promise<void> {
+    await db.execute(sql`
+      insert into heartbeat_runs (company_id, agent_id, status, wake_reason, adapter_type)
+      select company_id, id, ${status}, 'manual', 'llm' from agents, generate_series(1, ${count}::int) where id = ${id}`);
+  }
 });

@@ -15,7 +15,7 @@ import {
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { pickedAgents, pickRuns } from './pick-run.ts';
-import { queuedOfAgent, runRow } from './rows.ts';
+import { hasStatus, queuedOfAgent, runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import {
@@ -194,7 +194,7 @@ function startStatement(picked: boolean, limited: boolean): Parameters<typeof st
       adapter_type = ${adapterOfRun()},
       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + make_interval(secs => ${lease_sec})
     from agents a, oldest
-    where r.id = oldest.id and a.id = r.agent_id and r.status = 'queued' and ${subjects.locked}
+    where r.id = oldest.id and a.id = r.agent_id and ${hasStatus('queued')} and ${subjects.locked}
       and a.deleted_at is null and a.status in ${wakeableAgentStatuses}
       and (select count(*) from heartbeat_runs x
         where x.company_id = a.company_id and x.agent_id = a.id and x.status = 'running') < a.max_concurrent_runs

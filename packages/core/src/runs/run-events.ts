@@ -1,5 +1,6 @@
 import { fixedForms, type Tx, signal } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { hasStatus } from './rows.ts';
 import { audienceOf } from './run-kinds.ts';
 import { storableJson } from './storable.ts';
 import type { NewRunEvent, RunAudience, RunLease, RunRow, TranscriptBatch } from './types.ts';
@@ -82,8 +83,10 @@ const additionStatement = (
     with lease as materialized (
       select * from jsonb_to_recordset(${leases}::jsonb) as l(run_id uuid, fence bigint)
     ), held as materialized (
-      select r.id, r.transcript_part from lease join heartbeat_runs r on r.id = lease.run_id
-      where r.fence = lease.fence and r.status = 'running' for no key update of r ${sql.raw(whenLocked)}
+      select run.* from lease cross join lateral (
+        select r.id, r.transcript_part from heartbeat_runs r
+        where r.id = lease.run_id and r.fence = lease.fence and ${hasStatus('running')} for no key update ${sql.raw(whenLocked)}
+      ) run
     ), entry as (
       insert into run_events (run_id, seq, kind, payload, part)
       select held.id, e.seq, e.kind, e.payload, held.transcript_part
