@@ -134,8 +134,15 @@ inBrowser(`one of a thousand agents${without}`, () => {
     await page.keyboard.type('Agnes');
     await page.waitForSelector('.choices-offered [role=status]:has-text("Nothing found")');
     await page.keyboard.press('Enter');
-    await page.waitForSelector('.toast:has-text("there is not one that is called “Agnes”")');
-    expect(await assignee()).toBe('Agent 555');
+    await page.waitForSelector('.toast:has-text("Nothing here is called “Agnes”.")');
+    // What was typed is still there to be corrected.
+    const typed = page.locator(`tr[data-issue="${issue}"] input[data-choices]:focus`);
+    expect([await typed.inputValue(), await assignee()]).toEqual(['Agnes', 'Agent 555']);
+    await typed.fill('agent 556');
+    await page.waitForSelector(`${option('Agent 556')}[data-combobox-option-default]`);
+    await page.keyboard.press('Enter');
+    await isAssignedTo('Agent 556');
+    await page.waitForSelector(`tr[data-issue="${issue}"] .who:has-text("Agent 556")`);
   });
 
   it('has labels out of hundreds, each added as it is chosen', async () => {

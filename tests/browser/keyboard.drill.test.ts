@@ -119,6 +119,19 @@ inBrowser(`the keyboard alone${without}`, () => {
     expect(await page.locator('td [data-priority=high]').count()).toBe(1);
   });
 
+  it('is told why a property of a row may not be changed to what was chosen', async () => {
+    const { request } = page.context();
+    const made = await request.post(`/api/companies/${cast.company_id}/agents`, { data: { name: 'Vera' } });
+    const { id } = (await made.json()) as { id: string };
+    await open(`${issues}?sort=title`);
+    await press('j', 'a');
+    await page.waitForSelector('td select');
+    await request.delete(`/api/agents/${id}`);
+    await page.selectOption('td select', { label: 'Vera' });
+    await page.waitForSelector('[data-toast]:has-text("Bind the books: Unknown agent.")');
+    await page.waitForSelector('tbody tr:first-child .cell:has-text("nobody"):focus');
+  });
+
   it('passes over the choices of a property by arrow keys, and makes one with Enter or by leaving', async () => {
     const posts: string[] = [];
     page.on('request', (sent) => {

@@ -1,7 +1,6 @@
 // The list of issues: cells that are edited in place, and the keyboard.
 import { changedIssues, released } from './changed-issues.js';
 import { startChoosing, tellChosen } from './choosing.js';
-import { askServer } from './connection.js';
 import { request } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural, t } from './texts.js';
@@ -109,9 +108,15 @@ function edit(list, cell) {
   async function choose() {
     if (sent) return;
     sent = true;
-    const said = await send(row.dataset.issue, { [cell.dataset.edit]: field.value }, isTyped);
-    if (said) toast(`${row.dataset.title}: ${said}`);
-    const { issue } = row.dataset;
+    const { issue, title } = row.dataset;
+    const { isDone, reason } = await send(issue, { [cell.dataset.edit]: field.value });
+    if (reason) toast(`${title}: ${reason}`);
+    if (isTyped && !isDone) {
+      // To be mended, not typed again.
+      sent = false;
+      row.dataset.stale = '';
+      return field.focus();
+    }
     if (!(await renew(list, [issue], cell.dataset.edit))) refresh(issue);
     if (!field.isConnected) return;
     // There was no answer.
@@ -141,18 +146,17 @@ function openAfterFrame(field) {
   );
 }
 
-/** @returns null on success, else the reason */
-async function send(id, values, isNamed) {
-  const response = await askServer(`/issues/${id}/properties`, {
+/** @returns `reason` if it was refused, unless the page says it anyway */
+async function send(id, values) {
+  const answer = await request(`/issues/${id}/properties`, {
     method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(values),
-  }).catch(() => null);
-  if (response?.ok) return null;
-  const [name] = Object.values(values);
-  return isNamed && response?.status === 400
-    ? t`there is not one that is called “${name}”`
-    : t`it could not be changed`;
+  });
+  const isDone = answer.ok || answer.status === 204;
+  // The bar says why.
+  if (isDone || answer.status === 401) return { isDone };
+  const { reasonOf } = await import('./refusals.js');
+  return { isDone, reason: reasonOf(answer) };
 }
 
 /**
