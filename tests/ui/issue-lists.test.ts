@@ -193,6 +193,18 @@ describe('the list of issues', () => {
     }
   });
 
+  it('shows the issues alone once the last other column is hidden, and stays so', async () => {
+    const member = Browser.of(app, cast.member);
+    const headings = (text: string): number => [...text.matchAll(/<th[ >]/g)].length;
+    const one = await member.get(`${list}?columns=status`);
+    const [, hiding] = /href="([^"]*)"\s+aria-current="true"\s*>status</.exec(one.text)!;
+    const none = await member.get(hiding!.replaceAll('&#61;', '='));
+    expect([titlesOf(none.text).length, headings(none.text)]).toEqual([3, headings(one.text) - 1]);
+    // By filtering and by coming back, too.
+    expect(none.text).toContain('name="columns" value="none"');
+    expect(headings((await member.get(list)).text)).toBe(headings(none.text));
+  });
+
   it('gives rows with the columns that the page shows', async () => {
     const { text } = await Browser.of(app, cast.member).get(
       `${list}/part/rows?issues=${ids[0]}&columns=project`,

@@ -43,7 +43,8 @@ export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter,
     return { name, value: error === null ? id : query[name], error };
   };
   const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
-  const chosen = new URLSearchParams(queryOf(filter)).get('status') ?? '';
+  const inAddress = new URLSearchParams(queryOf(filter));
+  const chosen = inAddress.get('status') ?? '';
   const several = (status?.length ?? 0) > 1 && chosen !== 'open';
   const statuses = several ? [{ value: chosen, label: t`${status!.length} of them` }] : [];
   const list = layout === 'list';
@@ -57,7 +58,7 @@ export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter,
     !${choice({ ...field('label', label_id), label: 'Label', offer: choices.labels, fixed: [any(t`any`)] })}
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
     !${when(list && filter.reverse, () => html`<input type="hidden" name="reverse" value="yes" />`)}
-    !${when(filter.columns, (columns) => html`<input type="hidden" name="columns" value="${columns.join(',')}" />`)}
+    !${when(inAddress.get('columns'), (columns) => html`<input type="hidden" name="columns" value="${columns}" />`)}
     <button class="quiet">Filter</button>
     <div class="clear small" data-filtered>
       !${when(narrows(filter), () => html`<a href="${path}?all=yes">Show all</a>`)}

@@ -18,6 +18,7 @@ import type { UiContext } from '../kit/ui-routes.ts';
 const openStatuses = issueStatuses.filter((status) => !terminalStatuses.includes(status));
 const COOKIE = 'issue_filter';
 const REMEMBERED_MS = 90 * 86_400_000;
+const NO_COLUMNS = 'none';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -26,7 +27,6 @@ export function filterOf(query: Query): ViewFilter {
   const q = query.q?.replaceAll('\0', '').trim().slice(0, 200);
   const status = (query.status === 'open' ? openStatuses.join(',') : (query.status ?? '')).split(',');
   const statuses = issueStatuses.filter((known) => status.includes(known));
-  const columns = viewColumns.filter((known) => query.columns?.split(',').includes(known));
   const priority = priorities.find((known) => known === query.priority);
   const sort = issueSorts.find((known) => known === query.sort);
   const [assignee, project, label] = [query.assignee, query.project, query.label].map((id) =>
@@ -42,7 +42,7 @@ export function filterOf(query: Query): ViewFilter {
     ...(label && { label_id: label }),
     ...(sort && { sort }),
     ...(query.reverse === 'yes' && { reverse: true }),
-    ...(columns.length > 0 && { columns }),
+    ...columnsOf(query),
   };
 }
 
@@ -55,6 +55,12 @@ export function issuesAskedFor({ issues = '' }: Query): string[] {
   if (ids.length > MOST_ASKED || !ids.every(isUuid))
     throw invalid('issues: up to 100 ids of issues, separated by commas');
   return ids;
+}
+
+/** The column of the title is always there: a reader who has hidden all others has chosen that. */
+function columnsOf({ columns: asked }: Query): Pick<ViewFilter, 'columns'> {
+  const columns = viewColumns.filter((known) => asked?.split(',').includes(known));
+  return columns.length > 0 || asked === NO_COLUMNS ? { columns } : {};
 }
 
 /** The filter as query parameters, in a fixed order, so that equal filters give equal texts. */
@@ -70,7 +76,7 @@ export function queryOf(filter: ViewFilter): string {
     label: filter.label_id,
     sort,
     reverse: filter.reverse ? 'yes' : undefined,
-    columns: columns?.join(','),
+    columns: columns?.length === 0 ? NO_COLUMNS : columns?.join(','),
   };
   const pairs = Object.entries(given).flatMap(([name, value]) =>
     value ? [[name, value] as [string, string]] : [],
