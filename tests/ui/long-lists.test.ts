@@ -135,6 +135,45 @@ it('a goal names its parts and what it is part of, however many others there are
   );
 });
 
+it('a goal shows its projects page by page, and how far its issues are', async () => {
+  const [goal, other] = [await admin.api('post', `/api${company}/goals`, { title: 'Open a second shop' })]
+    .concat(await admin.api('post', `/api${company}/goals`, { title: 'Close the first' }))
+    .map(({ body }) => body.id as string) as [string, string];
+  const page = `/goals/${goal}`;
+  const empty = (await admin.get(page)).text;
+  for (const said of ['Projects that are linked to this goal', 'Issues that have this goal themselves'])
+    expect(empty).toContain(said);
+  await database.pool.query(
+    `insert into projects (company_id, goal_id, name, created_at)
+    select $1, case n when 61 then $3::uuid else $2::uuid end, 'Shelf ' || n, now() - make_interval(mins => n) from generate_series(1, 61) n`,
+    [cast.company_id, goal, other],
+  );
+  for (const [title, goal_id, status] of [
+    ['Rent it', goal, 'done'],
+    ['Paint it', goal, 'backlog'],
+    ['Sell it', other, 'backlog'],
+  ])
+    await admin.api('post', `/api${company}/issues`, { title, goal_id, status });
+  const { text } = await admin.get(page);
+  const shelves = (shown: string): number => [...shown.matchAll(/>Shelf \d+</g)].length;
+  expect(shelves(text)).toBe(50);
+  const rest = (await admin.get(hrefOf(text, 'Older projects'))).text;
+  expect([shelves(rest), rest.includes('Shelf 61'), rest.includes('Older projects')]).toEqual([
+    10,
+    false,
+    false,
+  ]);
+  expect(text).toContain('1 of 2 issues done');
+  expect((await admin.get(`${page}/part/issues`)).text).toContain('1 of 2 issues done');
+  for (const name of ['As a list', 'On the board']) {
+    const listed = (await admin.get(hrefOf(text, name))).text;
+    const shown = ['Rent it', 'Paint it', 'Sell it'].map((title) => listed.includes(title));
+    expect([name, ...shown]).toEqual([name, true, true, false]);
+    // The filter can be seen and changed.
+    expect(listed).toMatch(/id="f-goal"[^>]*value="Open a second shop"/);
+  }
+});
+
 it('companies are in pages by name, each of them in one', async () => {
   await database.pool.query(`
     insert into companies (name, slug, identifier_prefix)

@@ -1498,6 +1498,7 @@ export interface Operations {
       companyId: string;
     };
     query: {
+      goalId?: string;
       status?: string;
       limit?: number;
       cursor?: string;
@@ -1623,6 +1624,7 @@ export interface Operations {
       assigneeAgentId?: string;
       unassigned?: boolean;
       projectId?: string;
+      goalId?: string;
       labelId?: string;
       sort?: 'created_at' | 'updated_at' | 'priority' | 'title';
       reverse?: boolean;
@@ -7171,6 +7173,7 @@ export interface ViewFilter {
   assignee_agent_id?: string;
   unassigned?: boolean;
   project_id?: string;
+  goal_id?: string;
   label_id?: string;
   sort?: 'created_at' | 'updated_at' | 'priority' | 'title';
   reverse?: boolean;
@@ -7192,6 +7195,7 @@ export interface CreateView {
     assignee_agent_id?: string;
     unassigned?: boolean;
     project_id?: string;
+    goal_id?: string;
     label_id?: string;
     sort?: 'created_at' | 'updated_at' | 'priority' | 'title';
     reverse?: boolean;
@@ -7215,6 +7219,7 @@ export interface UpdateView {
     assignee_agent_id?: string;
     unassigned?: boolean;
     project_id?: string;
+    goal_id?: string;
     label_id?: string;
     sort?: 'created_at' | 'updated_at' | 'priority' | 'title';
     reverse?: boolean;

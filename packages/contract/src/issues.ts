@@ -122,6 +122,7 @@ export const ListIssues = Type.Object({
   /** Without an assignee; overrides `assigneeAgentId`. */
   unassigned: Type.Optional(Type.Boolean()),
   projectId: Type.Optional(Uuid),
+  goalId: Type.Optional(Uuid),
   labelId: Type.Optional(Uuid),
   sort: Type.Optional(OneOf(issueSorts)),
   /** Reverses the order. */

@@ -102,6 +102,9 @@ export const ListByStatus = Type.Object({
 });
 export type ListByStatus = Static<typeof ListByStatus>;
 
+export const ListProjects = Type.Object({ goalId: Type.Optional(Uuid), ...ListByStatus.properties });
+export type ListProjects = Static<typeof ListProjects>;
+
 const ofCompany = {
   path: '/api/companies/{companyId}/projects',
   auth: BEARER,
@@ -119,7 +122,7 @@ export const projectEndpoints = {
     id: 'projects.list',
     method: 'GET',
     role: 'viewer',
-    query: ListByStatus,
+    query: ListProjects,
     response: Type.Array(Project),
     status: 200,
     tx: 'none',

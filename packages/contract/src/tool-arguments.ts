@@ -61,6 +61,7 @@ const about: Readonly<Record<string, string>> = {
   parent_goal_id: 'Id of the goal above',
   parent_issue_id: 'Id of the issue that it is a part of',
   project_id: 'Id of the project',
+  goalId: 'Only those of the goal with this id',
   projectId: 'Only those of the project with this id',
   reports_to: 'Id of the agent above it',
   run_id: 'Id of a run',

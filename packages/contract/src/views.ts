@@ -28,6 +28,7 @@ export const ViewFilter = Type.Partial(
     assignee_agent_id: Uuid,
     unassigned: Type.Boolean(),
     project_id: Uuid,
+    goal_id: Uuid,
     label_id: Uuid,
     sort: OneOf(issueSorts),
     reverse: Type.Boolean(),

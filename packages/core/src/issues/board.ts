@@ -13,6 +13,7 @@ export interface BoardFilter {
   unassigned?: boolean | undefined;
   assignee_agent_id?: string | undefined;
   project_id?: string | undefined;
+  goal_id?: string | undefined;
   label_id?: string | undefined;
   /** Part of a title, or an identifier. */
   q?: string | undefined;
@@ -140,12 +141,13 @@ const filtersOf = (filter: BoardFilter): SQL =>
   );
 
 function conditionsOf(filter: BoardFilter): SQL[] {
-  const { priority, unassigned, assignee_agent_id, project_id, label_id, q } = filter;
+  const { priority, unassigned, assignee_agent_id, project_id, goal_id, label_id, q } = filter;
   const filters: SQL[] = [];
   if (priority) filters.push(sql`i.priority = ${priority}`);
   if (unassigned) filters.push(sql`i.assignee_agent_id is null`);
   else if (assignee_agent_id) filters.push(sql`i.assignee_agent_id = ${assignee_agent_id}`);
   if (project_id) filters.push(sql`i.project_id = ${project_id}`);
+  if (goal_id) filters.push(sql`i.goal_id = ${goal_id}`);
   if (label_id) {
     filters.push(
       sql`exists (select from issue_labels l where l.issue_id = i.id and l.label_id = ${label_id})`,

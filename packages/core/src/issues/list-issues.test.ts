@@ -71,15 +71,15 @@ describe('listIssues', () => {
     expect(new Set(pages.flat()).size).toBe(7);
   });
 
-  it('filters by status list, assignee and project, and knows no issue of others, in the trash or below', async () => {
+  it('filters by status list, assignee, project and goal, and knows no issue of others, in the trash or below', async () => {
     const [s, other] = [await stage(), await stage()];
     const agent = await createAgent(database.db, s.company);
-    const project_id = newId();
+    const [project_id, goal_id] = [newId(), newId()];
     await createIssue(database.db, s.company, { title: 'a', status: 'todo', assignee_agent_id: agent.id });
     await nextInstant();
     await createIssue(database.db, s.company, { title: 'b', status: 'done', project_id });
     await nextInstant();
-    await createIssue(database.db, s.company, { title: 'c', status: 'blocked' });
+    await createIssue(database.db, s.company, { title: 'c', status: 'blocked', goal_id });
     await other.titled('foreign');
     const gone = await createIssue(database.db, s.company, { title: 'gone', deleted_at: new Date() });
     await createIssue(database.db, s.company, { title: 'below', parent_issue_id: gone.id });
@@ -88,6 +88,7 @@ describe('listIssues', () => {
     expect(await s.titles({ status: '' })).toHaveLength(3);
     expect(await s.titles({ assigneeAgentId: agent.id })).toEqual(['a']);
     expect(await s.titles({ projectId: project_id })).toEqual(['b']);
+    expect(await s.titles({ goalId: goal_id })).toEqual(['c']);
     expect(await s.titles({ projectId: project_id, status: 'todo' })).toEqual([]);
   });
 

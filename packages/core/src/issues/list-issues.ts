@@ -87,7 +87,16 @@ function byInstant(column: 'created_at' | 'updated_at'): Order {
   };
 }
 
-const filterNames = ['company_id', 'status', 'statuses', 'priority', 'assignee', 'project', 'label'] as const;
+const filterNames = [
+  'company_id',
+  'status',
+  'statuses',
+  'priority',
+  'assignee',
+  'project',
+  'goal',
+  'label',
+] as const;
 type Asked = Record<(typeof filterNames)[number], unknown>;
 
 const pages = fixedForms([...filterNames, 'first', 'second', 'id', 'rows']);
@@ -166,6 +175,7 @@ function askedFor(company_id: string, query: ListIssues): Asked {
     priority: query.priority,
     assignee: query.assigneeAgentId,
     project: query.projectId,
+    goal: query.goalId,
     label: query.labelId,
   };
 }
@@ -181,6 +191,7 @@ function filtersOf(query: ListIssues, values: Asked): SQL {
   if (query.unassigned) filters.push(sql`i.assignee_agent_id is null`);
   else if (query.assigneeAgentId) filters.push(sql`i.assignee_agent_id = ${values.assignee}`);
   if (query.projectId) filters.push(sql`i.project_id = ${values.project}`);
+  if (query.goalId) filters.push(sql`i.goal_id = ${values.goal}`);
   if (query.labelId)
     filters.push(
       sql`exists (select from issue_labels l where l.issue_id = i.id and l.label_id = ${values.label})`,
@@ -198,6 +209,7 @@ function formOf({
   unassigned,
   assigneeAgentId,
   projectId,
+  goalId,
   labelId,
 }: ListIssues): string {
   const assignee = unassigned ? 'none' : Boolean(assigneeAgentId);
@@ -206,6 +218,7 @@ function formOf({
     Boolean(priority),
     assignee,
     Boolean(projectId),
+    Boolean(goalId),
     Boolean(labelId),
   ].join(' ');
 }

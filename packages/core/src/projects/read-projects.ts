@@ -1,4 +1,4 @@
-import { commaList, type ListByStatus, type Project, projectStatuses } from '@acp/contract';
+import { commaList, type ListProjects, type Project, projectStatuses } from '@acp/contract';
 import { byCreation, containing, newestFirst, type Page, schema, type Tx } from '@acp/db';
 import { isUuid, oneNamed } from '@acp/kernel';
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm';
@@ -43,7 +43,7 @@ export async function projectNamed(tx: Tx, company_id: string, word: string): Pr
 }
 
 /** Newest first, 50 a page. @throws invalid for an unknown status */
-export async function listProjects(tx: Tx, company_id: string, query: ListByStatus): Promise<Page<Project>> {
+export async function listProjects(tx: Tx, company_id: string, query: ListProjects): Promise<Page<Project>> {
   const statuses = commaList(query.status, projectStatuses, 'status');
   const page = newestFirst(projects.created_at, projects.id, query, 50);
   const rows = tx
@@ -54,6 +54,7 @@ export async function listProjects(tx: Tx, company_id: string, query: ListByStat
         eq(projects.company_id, company_id),
         isNull(projects.deleted_at),
         statuses === undefined ? undefined : inArray(projects.status, statuses),
+        query.goalId === undefined ? undefined : eq(projects.goal_id, query.goalId),
         containing(query.q, [projects.name]),
         page.where,
       ),

@@ -77,6 +77,10 @@ export const issues = pgTable(
     index('issues_company_project')
       .on(t.company_id, t.project_id, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),
+    // Most issues have no goal of their own.
+    index('issues_goal')
+      .on(t.goal_id, t.created_at.desc(), t.id.desc())
+      .where(sql`${t.goal_id} is not null`),
     index('issues_company_priority')
       .on(t.company_id, sql`${priorityWeight(t.priority)} desc nulls last`, t.created_at.desc(), t.id.desc())
       .where(sql`${t.deleted_at} is null`),

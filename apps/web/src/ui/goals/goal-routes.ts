@@ -1,28 +1,18 @@
-import { type Goal, goalEndpoints as rows, goalLevels, goalStatuses } from '@acp/contract';
+import { type Goal, goalEndpoints as rows } from '@acp/contract';
 import { findGoal, listGoals, partsOfGoal, presentGoal } from '@acp/core';
 import { asShown } from '../kit/as-shown.ts';
-import { choice, offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
-import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { nothingListed, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
-import {
-  type Choice,
-  emptyState,
-  formError,
-  formLink,
-  input,
-  notice,
-  select,
-  status,
-  textarea,
-} from '../kit/parts.ts';
+import { emptyState, formLink, notice, status } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
+import { goalForm, readGoal } from './goal-form.ts';
+import { goalIssues, goalWork } from './goal-work.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byGoal = { by: 'goal', param: 'goalId' } as const;
@@ -93,48 +83,6 @@ async function goalsPage(
   });
 }
 
-async function goalForm(
-  context: UiContext,
-  path: string,
-  heading: string,
-  error: string | null,
-  form: FormValues | null,
-  goal: Goal | null,
-): Promise<Html> {
-  const fields = ['title', 'level', 'status', 'parent_goal_id', 'owner_agent_id', 'description'];
-  const errors = new FieldErrors(error, fields, { circle: 'parent_goal_id', parent: 'parent_goal_id' });
-  const typed = (name: keyof Goal): string =>
-    form?.has(name) ? form.text(name) : String(goal?.[name] ?? '');
-  const none: Choice = { value: '', label: t`none` };
-  const goals = await offerOf(context, 'goal', typed('parent_goal_id'));
-  const parents = { ...goals, listed: goals.listed.filter(({ id }) => id !== goal?.id) };
-  const owners = await offerOf(context, 'agent', typed('owner_agent_id'));
-  const choicesIn = (values: readonly string[]): Choice[] =>
-    values.map((value) => ({ value, label: words(value) }));
-  return html`<form class="card" method="post" action="${path}">
-    <h2>${heading}</h2>
-    !${formError(errors.general)}
-    !${input({ name: 'title', label: 'Title', required: true, value: typed('title'), error: errors.of('title') })}
-    <div class="row">
-      !${select({ name: 'level', label: 'Level', value: typed('level') || 'company', choices: choicesIn(goalLevels), error: errors.of('level') })}
-      !${select({ name: 'status', label: 'Status', value: typed('status') || 'active', choices: choicesIn(goalStatuses), error: errors.of('status') })}
-      !${choice({ name: 'parent_goal_id', label: 'Part of', value: typed('parent_goal_id'), offer: parents, fixed: [none], error: errors.of('parent_goal_id') })}
-      !${choice({ name: 'owner_agent_id', label: 'Owner', value: typed('owner_agent_id'), offer: owners, fixed: [none], error: errors.of('owner_agent_id') })}
-    </div>
-    !${textarea({ name: 'description', label: 'What it means', rows: 4, value: typed('description'), hint: 'Markdown', error: errors.of('description') })}
-    <button>Save</button>
-  </form>`;
-}
-
-const read = (form: FormValues) => ({
-  title: form.sent('title'),
-  level: form.given('level'),
-  status: form.given('status'),
-  parent_goal_id: form.chosen('parent_goal_id'),
-  owner_agent_id: form.chosen('owner_agent_id'),
-  description: form.cleared('description'),
-});
-
 async function goalPage(
   context: UiContext<'goal'>,
   error: string | null = null,
@@ -162,7 +110,7 @@ async function goalPage(
           : ''
       }
     </article>
-    !${edit}`;
+    !${await goalWork(context)}!${edit}`;
   const trail = [
     { label: t`Goals`, path },
     ...(parent ? [{ label: parent.title, path: `/goals/${parent.id}` }] : []),
@@ -173,13 +121,14 @@ async function goalPage(
 export const goalRoutes: UiRoute[] = [
   page('/companies/{companyId}/goals', { scope: byCompany, role: 'viewer' }, (c) => goalsPage(c)),
   action('/companies/{companyId}/goals', rows.create, {
-    read,
+    read: readGoal,
     next: (_c, goal) => `/goals/${goal.id}?done=created`,
     failed: goalsPage,
   }),
+  page('/goals/{goalId}/part/issues', { scope: byGoal, role: 'viewer' }, goalIssues),
   page('/goals/{goalId}', { scope: byGoal, role: 'viewer' }, (c) => goalPage(c)),
   action('/goals/{goalId}', rows.update, {
-    read,
+    read: readGoal,
     edits: (c) => goalPage(c),
     next: (c) => `/goals/${c.subject.id}?done=changed`,
     failed: goalPage,

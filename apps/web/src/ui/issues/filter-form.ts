@@ -19,6 +19,8 @@ import { type AskedFilter, narrows, pathWith, queryOf } from './issue-filter.ts'
 export interface Choices {
   agents: Offer;
   projects: Offer;
+  /** Null if the filter has none: few issues have a goal of their own. */
+  goals: Offer | null;
   labels: Offer;
 }
 
@@ -38,11 +40,11 @@ const sortWords: Record<(typeof issueSorts)[number], string> = texts({
 /** @param layout the board shows its statuses side by side and has no sort order of its own */
 export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter, choices: Choices): Html {
   const { filter, errors, query } = asked;
-  const field = (name: 'assignee' | 'project' | 'label', id: string | undefined) => {
+  const field = (name: 'assignee' | 'project' | 'goal' | 'label', id: string | undefined) => {
     const error = errors.of(name);
     return { name, value: error === null ? id : query[name], error };
   };
-  const { q, status, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
+  const { q, status, priority, unassigned, assignee_agent_id, project_id, goal_id, label_id } = filter;
   const inAddress = new URLSearchParams(queryOf(filter));
   const chosen = inAddress.get('status') ?? '';
   const several = (status?.length ?? 0) > 1 && chosen !== 'open';
@@ -50,11 +52,12 @@ export function filterForm(path: string, layout: ViewLayout, asked: AskedFilter,
   const list = layout === 'list';
   return html`<form class="filters row" method="get" action="${path}" role="search" data-autosubmit>
     !${input({ name: 'q', label: 'Title or identifier', type: 'search', value: q ?? '' })}
-    !${moreFilters([chosen, priority, unassigned, assignee_agent_id, project_id, label_id, filter.sort, errors.any].some(Boolean))}
+    !${moreFilters([chosen, priority, unassigned, assignee_agent_id, project_id, goal_id, label_id, filter.sort, errors.any].some(Boolean))}
     !${when(list, () => select({ name: 'status', label: 'Status', value: chosen, choices: [any(t`any`), ...statuses, ...statusChoices()] }))}
     !${select({ name: 'priority', label: 'Priority', value: priority ?? '', choices: [any(t`any`), ...listed(priorities)] })}
     !${choice({ ...field('assignee', unassigned ? 'none' : assignee_agent_id), label: 'Assignee', offer: choices.agents, fixed: [any(t`anybody`), { value: 'none', label: t`nobody` }] })}
     !${choice({ ...field('project', project_id), label: 'Project', offer: choices.projects, fixed: [any(t`any`)] })}
+    !${when(choices.goals, (offer) => choice({ ...field('goal', goal_id), label: 'Goal', offer, fixed: [any(t`any`)] }))}
     !${choice({ ...field('label', label_id), label: 'Label', offer: choices.labels, fixed: [any(t`any`)] })}
     !${when(list, () => select({ name: 'sort', label: 'Order', value: filter.sort ?? 'created_at', choices: issueSorts.map((value) => ({ value, label: sortWords[value] })) }))}
     !${when(list && filter.reverse, () => html`<input type="hidden" name="reverse" value="yes" />`)}

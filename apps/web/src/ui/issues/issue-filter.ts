@@ -29,8 +29,8 @@ export function filterOf(query: Query): ViewFilter {
   const statuses = issueStatuses.filter((known) => status.includes(known));
   const priority = priorities.find((known) => known === query.priority);
   const sort = issueSorts.find((known) => known === query.sort);
-  const [assignee, project, label] = [query.assignee, query.project, query.label].map((id) =>
-    id && isUuid(id) ? id : undefined,
+  const [assignee, project, goal, label] = [query.assignee, query.project, query.goal, query.label].map(
+    (id) => (id && isUuid(id) ? id : undefined),
   );
   return {
     ...(q && { q }),
@@ -39,6 +39,7 @@ export function filterOf(query: Query): ViewFilter {
     ...(query.assignee === 'none' && { unassigned: true }),
     ...(assignee && { assignee_agent_id: assignee }),
     ...(project && { project_id: project }),
+    ...(goal && { goal_id: goal }),
     ...(label && { label_id: label }),
     ...(sort && { sort }),
     ...(query.reverse === 'yes' && { reverse: true }),
@@ -73,6 +74,7 @@ export function queryOf(filter: ViewFilter): string {
     priority,
     assignee: filter.unassigned ? 'none' : filter.assignee_agent_id,
     project: filter.project_id,
+    goal: filter.goal_id,
     label: filter.label_id,
     sort,
     reverse: filter.reverse ? 'yes' : undefined,
@@ -123,7 +125,11 @@ export const plainly = (filter: ViewFilter): AskedFilter => ({
 export async function askedFilter(context: UiContext): Promise<AskedFilter> {
   const { query, error } = await resolveQuery(context, context.query);
   const filter = rememberedFilter({ ...context, query });
-  return { filter, errors: new FieldErrors(error, ['assignee', 'project', 'label']), query: context.query };
+  return {
+    filter,
+    errors: new FieldErrors(error, ['assignee', 'project', 'goal', 'label']),
+    query: context.query,
+  };
 }
 
 /**
@@ -156,18 +162,19 @@ function rememberedQuery(request: UiContext['request']): string {
 }
 
 export function toListQuery(filter: ViewFilter): ListIssues {
-  const { status, assignee_agent_id, project_id, label_id, columns: _columns, ...rest } = filter;
+  const { status, assignee_agent_id, project_id, goal_id, label_id, columns: _columns, ...rest } = filter;
   return {
     ...rest,
     ...(status && { status: status.join(',') }),
     ...(assignee_agent_id && { assigneeAgentId: assignee_agent_id }),
     ...(project_id && { projectId: project_id }),
+    ...(goal_id && { goalId: goal_id }),
     ...(label_id && { labelId: label_id }),
   };
 }
 
 /** Drops the statuses, which are the board's columns. */
 export function toBoardFilter(filter: ViewFilter): BoardFilter {
-  const { q, priority, unassigned, assignee_agent_id, project_id, label_id } = filter;
-  return { q, priority, unassigned, assignee_agent_id, project_id, label_id };
+  const { q, priority, unassigned, assignee_agent_id, project_id, goal_id, label_id } = filter;
+  return { q, priority, unassigned, assignee_agent_id, project_id, goal_id, label_id };
 }

@@ -46,6 +46,7 @@ export async function choicesOf(context: UiContext, filter: ViewFilter): Promise
   return {
     agents: await offerOf(context, 'agent', filter.assignee_agent_id),
     projects: await offerOf(context, 'project', filter.project_id),
+    goals: filter.goal_id || context.query.goal ? await offerOf(context, 'goal', filter.goal_id) : null,
     labels: await offerOf(context, 'label', filter.label_id),
   };
 }

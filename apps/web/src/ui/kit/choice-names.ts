@@ -29,7 +29,7 @@ const posted = {
 const sought = {
   agent: ['agent', 'assignee'],
   project: ['project'],
-  goal: [],
+  goal: ['goal'],
   label: ['label'],
 } as const satisfies Record<NamedKind, readonly string[]>;
 

@@ -11,7 +11,7 @@ import type { UiContext } from '../kit/ui-routes.ts';
 export const boardOf = ({ company_id, id }: Pick<Project, 'company_id' | 'id'>): string =>
   `/companies/${company_id}/board?project=${id}`;
 
-const columns: Column<Project>[] = [
+export const projectColumns: readonly Column<Project>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/projects/${id}">${name}</a>` },
   { label: 'Status', phone: 'plain', cell: (project) => status(project.status) },
   {
@@ -35,7 +35,7 @@ export function projectList(
   const list =
     items.length > 0
       ? html`<div class="card">
-          !${table('Projects', columns, items)}!${moreLink(searched(path, query), next_cursor, 'Older projects')}
+          !${table('Projects', projectColumns, items)}!${moreLink(searched(path, query), next_cursor, 'Older projects')}
         </div>`
       : nothingListed(path, query, () =>
           emptyState('No projects yet', html`A project groups issues, and gives agents their context.`),

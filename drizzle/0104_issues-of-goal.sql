@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "issues_goal" ON "issues" USING btree ("goal_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST) WHERE "issues"."goal_id" is not null;
