@@ -11,7 +11,7 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
 import { pageForms } from '../http/page-forms.ts';
-import { startPages } from '../http/pages.ts';
+import { Browser, startPages } from '../http/pages.ts';
 
 const home = mkdtempSync(path.join(tmpdir(), 'acp-agent-pages-'));
 let app: Express;
@@ -212,4 +212,19 @@ describe('an agent’s files', () => {
     expect((await get(files())).text).toContain('How books are bound.');
     expect((await post(`${at}/binding/delete`)).headers.location).toBe(`${files()}?done=skill-deleted`);
   });
+});
+
+it('offers an agent the providers that work first, and says of the others that they do not', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const path = `/api/companies/${cast.company_id}/providers`;
+  const add = (name: string, enabled = true) =>
+    admin.api('post', path, { name, adapter_type: 'family_chat_a', enabled });
+  await add('Offered working');
+  await add('Offered exhausted');
+  await add('Offered before', false);
+  const pause = `update providers set paused_until = now() + interval '1 hour' where name = 'Offered exhausted'`;
+  await database.pool.query(pause);
+  const { text } = await admin.get(`/companies/${cast.company_id}/agents/new`);
+  const offered = [...text.matchAll(/Offered \w+(, \w+)?/g)].map(([label]) => label);
+  expect(offered).toEqual(['Offered working', 'Offered exhausted, paused', 'Offered before, disabled']);
 });

@@ -8,6 +8,7 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { checkbox, formError, input, select, textarea } from '../kit/parts.ts';
+import { providerChoices } from '../providers/provider-state.ts';
 
 export interface FormChoices {
   /** Whom it can report to. */
@@ -62,7 +63,7 @@ export function agentForm(
     <div class="row">
       !${choice({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), offer: bosses, fixed: [{ value: '', label: t`nobody` }], error: errors.of('reports_to') })}
       !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: adapterChoices(adapterTypes) })}
-      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...known.map(({ id, name }) => ({ value: id, label: name }))] }))}
+      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...providerChoices(known)] }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>
     !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: its role’s default', error: errors.of('system_prompt') })}

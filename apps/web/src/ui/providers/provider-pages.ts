@@ -7,6 +7,7 @@ import { plural, t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 import { vendorOf } from './connect-pages.ts';
+import { stateOf } from './provider-state.ts';
 
 export const providerColumns: Column<Provider>[] = [
   { label: 'Name', cell: ({ id, name }) => html`<a href="/providers/${id}">${name}</a>` },
@@ -21,11 +22,10 @@ export const providerColumns: Column<Provider>[] = [
   { label: 'Embeddings', cell: ({ embeddings }) => html`${embeddings ? t`designated` : ''}` },
 ];
 
-function providerState({ enabled, paused_until }: Provider): Html {
-  if (!enabled) return status('disabled');
-  if (paused_until !== null && new Date(paused_until).getTime() > Date.now())
-    return html`!${status('paused')} <span class="soft small">!${timeLeft(paused_until)}</span>`;
-  return status('ready');
+function providerState(provider: Provider): Html {
+  const state = stateOf(provider);
+  const pause = state === 'paused' ? provider.paused_until : null;
+  return html`!${status(state)}!${when(pause, (until) => html` <span class="soft small">!${timeLeft(until)}</span>`)}`;
 }
 
 /** Form for a new or an existing provider. Keys and headers are write-only: they are never shown. */
