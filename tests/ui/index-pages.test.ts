@@ -1,11 +1,19 @@
 /** The page of the compiled index. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema } from '@acp/db';
+import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
-const { compiled_citations, compiled_indexes, compiled_statements, knowledge_sources, notes } = schema;
+const {
+  compiled_citations,
+  compiled_indexes,
+  compiled_sources,
+  compiled_statements,
+  knowledge_sources,
+  notes,
+} = schema;
 
 let app: Express;
 let cast: Cast;
@@ -39,6 +47,28 @@ async function createVersion(version: number, status: string, texts: readonly st
 }
 
 describe('the compiled index', () => {
+  it('tells a company that knows nothing from one all of whose knowledge has been read', async () => {
+    const company_id = cast.other_company_id;
+    const here = `/companies/${company_id}/knowledge/index`;
+    const admin = Browser.of(app, cast.instance_admin);
+    const [none, all] = ['There is no knowledge to read yet', 'All knowledge has been read'];
+    const said = async () => {
+      const { text } = await admin.get(here);
+      return [text.includes(none), text.includes(all)];
+    };
+    expect(await said()).toEqual([true, false]);
+    const { db } = database;
+    await db.insert(notes).values({ company_id, title: 'Roses', body_markdown: 'x', kind: 'note' });
+    const [source] = await db
+      .update(knowledge_sources)
+      .set({ chunked_revision: 1, chunk_count: 1 })
+      .where(eq(knowledge_sources.company_id, company_id))
+      .returning();
+    expect((await admin.get(here)).text).toContain('New, or changed since it was read: 1 source.');
+    await db.insert(compiled_sources).values({ source_key: source!.id, revision: 1 });
+    expect(await said()).toEqual([false, true]);
+  });
+
   it('shows a draft beside what agents read, and an admin promotes or discards it there and nowhere else', async () => {
     const here = `/companies/${cast.company_id}/knowledge/index`;
     const [admin, member, viewer] = [cast.admin, cast.member, cast.viewer].map((who) => Browser.of(app, who));

@@ -9,6 +9,6 @@ export { type CompileFacts, compileFacts, sourceLabel, statementLabel } from './
 export { compileKind } from './compile-kind.ts';
 export { COMPILE } from './compile-proposal.ts';
 export { discardIndex, promoteIndex } from './end-compile.ts';
-export { readCompiledIndex } from './read-index.ts';
+export { knowsAnything, readCompiledIndex } from './read-index.ts';
 export { compiledIndexText, renderIndex } from './render-index.ts';
 export { cancelCompile, compileIndex, compileNextDue, configureCompile } from './start-compile.ts';

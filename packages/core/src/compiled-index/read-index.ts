@@ -140,6 +140,15 @@ async function countUnread(tx: Tx, company_id: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+/** Whether the company knows anything that an index could be made of. */
+export async function knowsAnything(tx: Tx, company_id: string): Promise<boolean> {
+  const { rows } = await tx.execute(
+    sql`select from knowledge_sources s where s.company_id = ${company_id} and s.chunk_count > 0
+      and not exists (select from (${idsInTrash('issues', company_id)}) gone where gone.id = s.issue_id) limit 1`,
+  );
+  return rows.length > 0;
+}
+
 export async function indexChange(tx: Tx, row: IndexRow, action?: string): Promise<Change> {
   const { company_id, id: entity_id, version, status } = row;
   return {

@@ -12,6 +12,7 @@ import { textDiff } from '../kit/text-diff.ts';
 export interface IndexView {
   company_id: string;
   index: CompiledIndex;
+  has_knowledge: boolean;
   agents: Offer;
   is_admin: boolean;
   /** Of the form that was refused. */
@@ -68,13 +69,13 @@ export function indexPart(view: IndexView): Html {
   )}`;
 }
 
-function underWay({ company_id, index, is_admin }: IndexView): Html {
+function underWay({ company_id, index, has_knowledge, is_admin }: IndexView): Html {
   const { compiling, unread_sources: unread } = index;
   const here = indexPath(company_id);
   if (compiling === null)
     return html`<section class="card" aria-label="State">
       <p>
-        ${unread === 0 ? t`All knowledge has been read.` : plural(unread, 'New, or changed since it was read: # source.', 'New, or changed since they were read: # sources.')}
+        ${!has_knowledge ? t`There is no knowledge to read yet: notes, documents, files, and what closed issues came to.` : unread === 0 ? t`All knowledge has been read.` : plural(unread, 'New, or changed since it was read: # source.', 'New, or changed since they were read: # sources.')}
       </p>
       !${when(is_admin, () => postButton(`${here}/compile`, 'Compile now'))}
     </section>`;

@@ -1,5 +1,5 @@
 import { ChooseDraft, compiledIndexEndpoints as rows } from '@acp/contract';
-import { discardIndex, promoteIndex, readCompiledIndex } from '@acp/core';
+import { discardIndex, knowsAnything, promoteIndex, readCompiledIndex } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -30,6 +30,7 @@ async function loadView(context: CompanyContext, error: string | null = null): P
   return {
     company_id,
     index,
+    has_knowledge: index.unread_sources > 0 || (await knowsAnything(tx, company_id)),
     agents: await offerOf(context, 'agent', index.settings.agent_id),
     is_admin: roleIn(user, company_id) === 'admin',
     errors: new FieldErrors(error, ['every_hours']),
