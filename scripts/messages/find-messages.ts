@@ -103,7 +103,11 @@ const FOR_PROGRAMS = [
   'apps/scheduler/src/plugins/plugin-metrics.ts',
 ];
 
-/** Sentences of alerts, mails and refusals with values, by the tag `said`, and those that are stored for pages, by `stated`. */
+/**
+ * Sentences of alerts, mails and refusals with values, by the tag `said`; those that are stored for pages, by `stated`, and why runs
+ * failed, where that is a constant of the error.
+ */
+const FAILURES = new Set(['AdapterError', 'RunFailure']);
 const SENTENCES = [...REFUSALS.folders, 'packages/adapters/src', 'apps/scheduler/src'];
 
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
@@ -186,12 +190,14 @@ class Reader {
   }
 
   readSentences(): void {
-    if (!/\bsaid`|\bstated\(|\bsaidText\(/.test(this.#text)) return;
+    if (!/\bsaid`|\bstated\(|\bsaidText\(|\b(?:AdapterError|RunFailure)\(/.test(this.#text)) return;
     const look = (node: Node): void => {
       if (node.type === 'TaggedTemplateExpression' && nameOf(node.tag as Node) === 'said')
         this.#sentence(node.quasi as Quasis);
       if (node.type === 'CallExpression' && ['saidText', 'stated'].includes(nameOf(node.callee as Node)))
         this.#literals((node.arguments as Node[])[0]);
+      if (node.type === 'NewExpression' && FAILURES.has(nameOf(node.callee as Node)))
+        this.#literals((node.arguments as Node[])[1]);
       valuesIn(node).forEach(look);
     };
     look(this.#program());

@@ -213,6 +213,26 @@ it('a failure says what to do next, and that the run can be tried again', async 
   expect(text).toContain(`action="/issues/${issue_id}/trigger"`);
 });
 
+it('says why a run failed in the reader’s language, where the service says it, and a model’s words as they are', async () => {
+  const german = { 'accept-language': 'de' };
+  const member = Browser.of(app, cast.member);
+  for (const [error, said] of [
+    ['no LLM provider is configured', 'kein LLM-Anbieter ist eingerichtet'],
+    [
+      'neither the agent nor its provider names a model',
+      'weder der Agent noch sein Anbieter nennt ein Modell',
+    ],
+    [
+      'the provider answered 400: no model is configured',
+      'the provider answered 400: no model is configured',
+    ],
+  ] as const) {
+    const { run_id: id, issue_id } = await run({ status: 'failed', error, error_category: 'config' });
+    for (const path of [`/runs/${id}`, `/issues/${issue_id}`, `/companies/${cast.company_id}/runs`])
+      expect([path, (await member.get(path, german)).text.includes(said)]).toEqual([path, true]);
+  }
+});
+
 it('a run for one person alone tells others when it ran, and nothing of what was said', async () => {
   const { run_id } = await run({ private_to_user_id: cast.admin.user_id });
   const rows = async (person: Cast['admin']) =>

@@ -3,7 +3,7 @@ import type { ProviderSpec, ReachConfig } from '@acp/adapters';
 import { hasProvider, openProvider } from '@acp/core';
 import type { PromptAgent, UsableProvider } from '@acp/core';
 import type { Database, Tx } from '@acp/db';
-import { ServiceError } from '@acp/kernel';
+import { ServiceError, stated } from '@acp/kernel';
 import type { Config, Vault } from '@acp/kernel';
 import { listedFetch, type Sender } from '../egress/listed-fetch.ts';
 import { RunFailure } from './run-failure.ts';
@@ -81,10 +81,11 @@ export async function chooseModel(
 
 /** Why there is no provider for an agent that names none: the company may have some, but no default. */
 async function whyNone(tx: Tx, company_id: string): Promise<string> {
-  const none = 'no LLM provider is configured';
   return (await hasProvider(tx, company_id))
-    ? `${none} for this agent: choose one for it, or a default provider of the company`
-    : none;
+    ? stated(
+        'no LLM provider is configured for this agent: choose one for it, or a default provider of the company',
+      )
+    : stated('no LLM provider is configured');
 }
 
 /** The company's provider for the agent; undefined if it uses the instance's. */

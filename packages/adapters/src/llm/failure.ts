@@ -1,6 +1,6 @@
 // Maps reports from providers, the network and the model library to our error categories.
 
-import { EgressError, stated } from '@acp/kernel';
+import { EgressError } from '@acp/kernel';
 import { AdapterError, type AdapterErrorCategory } from '../adapter-error.ts';
 import { longestWaitSec, retryAfterSec } from './retry.ts';
 
@@ -89,7 +89,7 @@ const silentCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const garbage = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError']);
 
 export const brokenOff = (): AdapterError =>
-  new AdapterError('transient', stated('the answer broke off before its end'));
+  new AdapterError('transient', 'the answer broke off before its end');
 
 /** The error for anything thrown by fetch, a response body or the model library. */
 export function failureOfThrown(thrown: unknown): AdapterError {
@@ -123,10 +123,8 @@ function failureOfOne(error: object, fields: ThrownFields): AdapterError | null 
   if (error instanceof AdapterError) return error;
   if (error instanceof EgressError) return new AdapterError('config', error.message);
   const code = typeof fields['code'] === 'string' ? fields['code'] : '';
-  if (silentCodes.has(code))
-    return new AdapterError('timeout', stated('the provider was silent for too long'));
-  if (code === 'ENOTFOUND')
-    return new AdapterError('config', stated('the host of the base URL is not known'));
+  if (silentCodes.has(code)) return new AdapterError('timeout', 'the provider was silent for too long');
+  if (code === 'ENOTFOUND') return new AdapterError('config', 'the host of the base URL is not known');
   if (code === 'ECONNREFUSED')
     return new AdapterError('transient', `nobody answers at the address of the provider: ${code}`);
   if (passingCodes.has(code))

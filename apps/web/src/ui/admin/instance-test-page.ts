@@ -1,7 +1,7 @@
 /** Result of POST /admin/operations/providers/test, for a browser. */
 import type { InstanceProviderTests, UserActor } from '@acp/contract';
 import { html, type Html } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -27,7 +27,7 @@ const columns: Column<Tested>[] = [
     kind: 'number',
     cell: ({ latency_ms }) => html`${latency_ms === null ? '–' : t`${latency_ms} ms`}`,
   },
-  { label: 'Error', cell: ({ error }) => html`${error ?? ''}` },
+  { label: 'Error', cell: ({ error }) => html`${say(error ?? '')}` },
 ];
 
 export function instanceTestPage(user: UserActor, { providers }: InstanceProviderTests): Html {

@@ -3,6 +3,7 @@ import type { IssueDetail, Run, RunEvent } from '@acp/contract';
 import { type AgentOutline, listRunEvents, listRuns, type RefusedVerb, refusedVerbs } from '@acp/core';
 import { clipped, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
+import { say } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { hasFailed } from './flags.ts';
@@ -99,7 +100,7 @@ function openRun(run: Run, view: RunsOfIssue): Html {
       run.error,
       (error) =>
         html`<div class="failed">
-          <p class="error">${error}</p>
+          <p class="error">${say(error)}</p>
           !${when(run.status === 'failed', () => runAgain(view))}
         </div>`,
     )}

@@ -5,7 +5,7 @@ import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { plural, t, texts } from '../kit/language.ts';
+import { plural, say, t, texts } from '../kit/language.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, input } from '../kit/parts.ts';
 import { page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
@@ -32,7 +32,7 @@ async function knowledgePage(context: UiContext<'company'>): Promise<Html> {
       <button>Search</button>
     </form>
     !${q === '' || found.length > 0 ? each(found, result) : emptyState('Nothing found', html`Try other words.`)}
-    !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Only full-text search works until embeddings are computed again: ${error}.</p>`)}`;
+    !${extent(state)}!${when(roleIn(context.user, company_id) === 'admin' && state.error, (error) => html`<p class="soft small">Only full-text search works until embeddings are computed again: ${say(error)}.</p>`)}`;
   return companyPage(context, { title: t`Search`, active: path, body });
 }
 

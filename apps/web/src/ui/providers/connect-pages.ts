@@ -163,7 +163,7 @@ function unansweredPart(
     : cannotStoreKeys();
   return html`<section class="card">
     <h2>${name} could not be asked for its models</h2>
-    <p class="error form-error" role="alert">${tested.error ?? t`It did not answer.`}</p>
+    <p class="error form-error" role="alert">${say(tested.error ?? 'It did not answer.')}</p>
     <form method="post" action="/providers/${id}/connect/endpoint">
       !${formError(errors.general)}!${when(by_host, () => html`<input type="hidden" name="by_host" value="yes" />`)}
       <div class="row">

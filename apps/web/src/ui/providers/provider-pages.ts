@@ -3,7 +3,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeLeft } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
-import { plural, t } from '../kit/language.ts';
+import { plural, say, t } from '../kit/language.ts';
 import { checkbox, formError, input, postButton, select, status, textarea } from '../kit/parts.ts';
 import type { Column } from '../kit/table.ts';
 import { vendorOf } from './connect-pages.ts';
@@ -77,10 +77,10 @@ export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | 
           It answered in ${latency_ms}
           ms${model_count === null ? '' : plural(model_count, ' with # model', ' with # models')}.
         </p>`
-      : html`<p class="error form-error" role="alert">${error ?? t`It did not answer.`}</p>`;
+      : html`<p class="error form-error" role="alert">${say(error ?? 'It did not answer.')}</p>`;
   return html`<section class="card">
     <h2>Test</h2>
-    !${when(pause_reason, (reason) => html`<p class="error">Paused: ${reason}</p>`)}!${when(tested, said)}
+    !${when(pause_reason, (reason) => html`<p class="error">Paused: ${say(reason)}</p>`)}!${when(tested, said)}
     <p class="soft">A scheduler asks for the list of models with the stored key; nothing is spent.</p>
     !${postButton(`/providers/${id}/test`, 'Test it', { class: 'quiet' })}
   </section>`;
