@@ -229,6 +229,34 @@ inBrowser(`a part that renews itself${without}`, () => {
     await page.close();
   });
 
+  it('marks an issue as read once the service takes it again, and asks no sooner than it may', async () => {
+    const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Bind the books' });
+    const marks = { count: 0, open: 0 };
+    const refusals = [{ status: 429, headers: { 'Retry-After': '40' } }, { status: 503 }];
+    await context.route(`**/issues/${id}/read`, async (route) => {
+      marks.open += 1;
+      const refusal = refusals[marks.count];
+      marks.count += 1;
+      await (refusal ? route.fulfill(refusal) : route.fulfill({ response: await route.fetch() }));
+      marks.open -= 1;
+    });
+    const page = await open(`/issues/${id}`);
+    await waitFor(() => marks.count === 1 && marks.open === 0);
+    // What happens meanwhile is no reason to ask earlier.
+    await live(page, `issue:${id}`);
+    await pass(page, 38_000, marks);
+    expect(marks.count).toBe(1);
+    await pass(page, 3000, marks);
+    expect(marks.count).toBe(2);
+    await pass(page, 6000, marks);
+    expect(marks.count).toBe(3);
+    const unread = `/api/companies/${cast.company_id}/inbox`;
+    expect(await (await context.request.get(unread)).text()).not.toContain(id);
+    await pass(page, 10_000, marks);
+    expect(marks.count).toBe(3);
+    await page.close();
+  });
+
   it('says on the page of an issue that it has been deleted, until it is there again', async () => {
     const id = await post(`/api/companies/${cast.company_id}/issues`, { title: 'Order paper' });
     const page = await open(`/issues/${id}`);

@@ -311,17 +311,19 @@ const mayPassLater = (status) => status === 429 || status >= 500;
 const LONGEST_REQUEST_MS = 30_000;
 
 /**
- * Requests a fragment of a page, as htmx does. @returns `status` is 0 if there was no answer; `mayPass` if the same request may succeed later
+ * Requests a fragment of a page, as htmx does. @returns `status` is 0 if there was no answer; `mayPass` if the same request may succeed
+ * later, not before `wait_ms` if the answer says so
  */
 export async function request(path, options = {}) {
   try {
     const response = await askServer(path, { ...options, signal: AbortSignal.timeout(LONGEST_REQUEST_MS) });
-    const { status, redirected } = response;
+    const { status, redirected, headers } = response;
     // Elsewhere is another page.
     const ok = status === 200 && !redirected;
     const mayPass = status === 401 || mayPassLater(status);
-    return { ok, status, mayPass, text: await response.text() };
+    const wait_ms = 1000 * (Number(headers.get('Retry-After')) || 0);
+    return { ok, status, mayPass, wait_ms, text: await response.text() };
   } catch {
-    return { ok: false, status: 0, mayPass: true, text: '' };
+    return { ok: false, status: 0, mayPass: true, wait_ms: 0, text: '' };
   }
 }

@@ -1,28 +1,36 @@
 // Marks an issue as read by viewing it: when its page opens, and when something happens on it while the page is visible.
-import { askServer } from './connection.js';
+import { request } from './live-parts.js';
 
 const WAIT_MS = 1500;
-let due = false;
-let timer = 0;
+/** A mark that was not taken is made again, each time after twice as long, and not before the service wants it. */
+const FIRST_REPEAT_MS = 2000;
+const LATER_REPEATS_MS = 120_000;
 
 export function startReading() {
   const { readsIssue: id } = document.querySelector('[data-reads-issue]').dataset;
-  const mark = () => {
+  let due = false;
+  let timer = 0;
+  let failures = 0;
+  const mark = async () => {
     if (document.visibilityState !== 'visible') return;
     due = false;
-    void askServer(`/issues/${id}/read`, { method: 'POST' }).catch(() => {
-      due = true;
-    });
+    const { mayPass, wait_ms } = await request(`/issues/${id}/read`, { method: 'POST' });
+    if (!mayPass) {
+      failures = 0;
+      return;
+    }
+    markIn(Math.max(wait_ms, Math.min(FIRST_REPEAT_MS * 2 ** failures, LATER_REPEATS_MS)));
+    failures += 1;
   };
-  const markLater = () => {
+  const markIn = (wait) => {
     due = true;
     clearTimeout(timer);
-    timer = setTimeout(mark, WAIT_MS);
+    timer = setTimeout(mark, wait);
   };
   document.addEventListener('live', ({ detail }) => {
-    if (detail.topics.includes(`issue:${id}`)) markLater();
+    // A repeat marks what has come until then, too.
+    if (detail.topics.includes(`issue:${id}`) && failures === 0) markIn(WAIT_MS);
   });
   document.addEventListener('visibilitychange', () => due && mark());
-  due = true;
-  mark();
+  void mark();
 }
