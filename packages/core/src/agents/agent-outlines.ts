@@ -57,6 +57,22 @@ export async function listAgentOutlines(tx: Tx, company_id: string): Promise<Age
   return rows as AgentOutline[];
 }
 
+/** Those with the ids, in no order: what a page names is never left out, whatever the size of the company. */
+export async function agentsNamed(
+  tx: Tx,
+  company_id: string,
+  ids: readonly (string | null | undefined)[],
+): Promise<AgentOutline[]> {
+  const wanted = [...new Set(ids.filter((one) => one !== null && one !== undefined))];
+  if (wanted.length === 0) return [];
+  const mine = and(
+    eq(agents.company_id, company_id),
+    isNull(agents.deleted_at),
+    sql`${agents.id} = any(${sql.param(wanted)}::uuid[])`,
+  );
+  return (await tx.select(outlineColumns).from(agents).where(mine)) as AgentOutline[];
+}
+
 /** In characters. */
 const DESCRIPTION = 500;
 

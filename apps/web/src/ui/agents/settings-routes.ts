@@ -9,7 +9,7 @@ import {
   agentPermissions,
   listAgentFiles,
   listAgentKeys,
-  listAgentOutlines,
+  agentsNamed,
   listConfigRevisions,
   listFsSkills,
   listTaskSessions,
@@ -54,11 +54,9 @@ async function settingsPage(
 ): Promise<Html> {
   const { tx, subject, company_id, services, query } = context;
   const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
-  const agents = await listAgentOutlines(tx, company_id);
-  const users = await userNames(
-    tx,
-    revisions.map(({ created_by }) => created_by),
-  );
+  const authors = revisions.map(({ created_by }) => created_by);
+  const agents = await agentsNamed(tx, company_id, authors);
+  const users = await userNames(tx, authors);
   const keys = (await listAgentKeys(tx, subject, {})).items;
   const body = await settingsBody({
     id: subject.id,

@@ -4,7 +4,7 @@ import {
   budgetUsage,
   countWaiting,
   findIssue,
-  listAgentOutlines,
+  agentsNamed,
   listApprovalComments,
   listApprovals,
   nextAsking,
@@ -41,7 +41,11 @@ type ApprovalContext = UiContext<'approval'>;
 
 /** One statement for agents and one for users, regardless of the number of approvals. */
 export async function namesIn({ tx, company_id }: UiContext, approvals: readonly Approval[]): Promise<Names> {
-  const agents = await listAgentOutlines(tx, company_id);
+  const agents = await agentsNamed(
+    tx,
+    company_id,
+    approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
+  );
   const users = await userNames(
     tx,
     approvals.flatMap((approval) => [approval.requested_by_user_id, approval.decided_by_user_id]),

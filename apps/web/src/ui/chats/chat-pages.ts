@@ -18,6 +18,8 @@ interface ChatList {
   company_id: string;
   chats: readonly Chat[];
   agents: readonly AgentOutline[];
+  /** Of the chats. */
+  owners: readonly AgentOutline[];
   /** The page's own query. */
   query: Readonly<Record<string, string>>;
   next_cursor: string | null;
@@ -56,8 +58,8 @@ function newChat(path: string, offer: Offer, agents: readonly AgentOutline[], ag
   </form>`;
 }
 
-function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, current: string | null): Html {
-  const names = new Map(agents.map(({ id, name }) => [id, name]));
+function chatLinks({ chats, owners }: Pick<ChatList, 'chats' | 'owners'>, current: string | null): Html {
+  const names = new Map(owners.map(({ id, name }) => [id, name]));
   return html`<ul class="chat-list">
     !${each(
       chats,
@@ -77,7 +79,7 @@ function chatLinks({ chats, agents }: Pick<ChatList, 'chats' | 'agents'>, curren
 
 interface ChatView extends ThreadView {
   chat: Chat;
-  list: Pick<ChatList, 'chats' | 'agents'>;
+  list: Pick<ChatList, 'chats' | 'owners'>;
   file_limits: FileLimits;
   /** Why no message can be sent; null if one can. */
   closed: string | null;

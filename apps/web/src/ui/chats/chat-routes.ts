@@ -1,5 +1,7 @@
-import { chatEndpoints as rows } from '@acp/contract';
+import { type Chat, chatEndpoints as rows } from '@acp/contract';
 import {
+  type AgentOutline,
+  agentsNamed,
   findAgent,
   findChatMessage,
   listAgentOutlines,
@@ -39,6 +41,7 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
     company_id,
     chats,
     agents,
+    owners: await ownersOf(context, chats),
     offer,
     query,
     next_cursor,
@@ -48,6 +51,14 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
   });
   return companyPage(context, { title: t`Chats`, active: listPath(company_id), body });
 }
+
+/** The agents that the chats are with. */
+const ownersOf = async ({ tx, company_id }: UiContext, chats: readonly Chat[]): Promise<AgentOutline[]> =>
+  agentsNamed(
+    tx,
+    company_id,
+    chats.map(({ agent_id }) => agent_id),
+  );
 
 interface Conversation extends ThreadView {
   agent: { id: string; name: string } | undefined;
@@ -76,7 +87,6 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
 async function chatPage(context: UiContext<'chat'>, error: string | null = null): Promise<Html> {
   const { tx, user, subject, company_id, services } = context;
   const view = await threadOf(context);
-  const agents = await listAgentOutlines(tx, company_id);
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
   const closed = agent === undefined ? t`This chat’s agent is gone: the chat is read-only.` : null;
@@ -94,7 +104,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
     body: chatBody({
       ...view,
       chat,
-      list: { chats, agents },
+      list: { chats, owners: await ownersOf(context, chats) },
       file_limits: services.upload_limits,
       closed,
       error,

@@ -17,6 +17,7 @@ export interface DashboardView {
   agents: readonly AgentOutline[];
   /** What runs, then what waits for its turn; at most a hundred of each. */
   live: readonly Run[];
+  live_agents: readonly AgentOutline[];
   live_issues: ReadonlyMap<string, IssueName>;
   inbox: Pick<Inbox, 'approvals' | 'awaiting_input' | 'needs_attention'>;
   /** The inbox's budget incidents. */
@@ -53,11 +54,9 @@ function failures(
 const MOST_LISTED = 8;
 
 /** Each with its issue. */
-function runningNow(
-  { company_id, live, live_issues }: DashboardView,
-  names: ReadonlyMap<string, string>,
-): Html {
+function runningNow({ company_id, live, live_agents, live_issues }: DashboardView): Html {
   if (live.length === 0) return html`<p class="soft">No agent is running.</p>`;
+  const names = new Map(live_agents.map(({ id, name }) => [id, name]));
   const line = (run: Run): Html =>
     html`<li class="whole">
       !${status(run.status)}
@@ -83,7 +82,6 @@ function runningNow(
 export function dashboardParts(view: DashboardView): Html {
   const { company_id, steps, agents, inbox, budgets, spend, activity, is_admin, days } = view;
   const failing = agents.filter(({ status: state }) => state === 'error');
-  const names = new Map(agents.map(({ id, name }) => [id, name]));
   const waiting = [
     ...failures(company_id, failing),
     ...inbox.awaiting_input.map((issue) => ({
@@ -107,7 +105,7 @@ export function dashboardParts(view: DashboardView): Html {
     <div class="tiles lists">
       <section class="card">
         <h2>Running now</h2>
-        !${runningNow(view, names)}
+        !${runningNow(view)}
       </section>
       <section class="card">
         <h2>Waiting for a person</h2>

@@ -1,6 +1,7 @@
 import { agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
 import {
   type AgentOutline,
+  agentsNamed,
   dayFigures,
   hasDefaultProvider,
   listProviders,
@@ -51,6 +52,11 @@ async function loadDashboard(
     steps: await loadFirstSteps(context, agents, refused),
     agents,
     live,
+    live_agents: await agentsNamed(
+      tx,
+      company_id,
+      live.map(({ agent_id }) => agent_id),
+    ),
     live_issues: await issueNames(
       tx,
       company_id,

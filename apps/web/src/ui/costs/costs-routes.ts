@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { listAgentOutlines, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
+import { agentsNamed, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -24,7 +24,11 @@ async function loadSpending({ tx, user, company_id, query }: UiContext, month: M
     { from, to },
     groups,
   );
-  const agents = await listAgentOutlines(tx, company_id);
+  const agents = await agentsNamed(
+    tx,
+    company_id,
+    by_agent!.groups.map(({ key }) => key),
+  );
   const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
   return {
     company_id,
@@ -70,7 +74,11 @@ async function entriesPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const { items: entries, next_cursor } = await listCostEvents(tx, company_id, pageOf(query));
-  const agents = await listAgentOutlines(tx, company_id);
+  const agents = await agentsNamed(
+    tx,
+    company_id,
+    entries.map(({ agent_id }) => agent_id),
+  );
   const offer = await offerOf(context, 'agent', form?.text('agent_id'));
   const can_write = mayWrite(context);
   return costsPage(context, {

@@ -1,6 +1,6 @@
 /** What an issue waits for: budgets and pauses that hold its assignee, and decisions that people are asked for. */
 import type { Approval } from '@acp/contract';
-import { type AgentOutline, openApprovalsOf } from '@acp/core';
+import { type AgentOutline, agentsNamed, openApprovalsOf } from '@acp/core';
 import { heldPart, type HoldingBudget, holdingBudgets } from '../costs/held-work.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -13,17 +13,19 @@ export interface Waiting {
 }
 
 /** Empty if it waits for nothing. */
-export async function whatItWaitsFor(
-  { tx, subject }: UiContext<'issue'>,
-  agents: readonly AgentOutline[],
-): Promise<Waiting> {
+export async function whatItWaitsFor({ tx, subject }: UiContext<'issue'>): Promise<Waiting> {
   const { id, company_id, assignee_agent_id, project_id, status } = subject;
   const over = status === 'done' || status === 'cancelled';
   const held_by = over
     ? []
     : await holdingBudgets(tx, { company_id, agent_id: assignee_agent_id, project_id });
+  const approvals = await openApprovalsOf(tx, id);
+  const agents = await agentsNamed(tx, company_id, [
+    assignee_agent_id,
+    ...approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
+  ]);
   const assignee = agents.find((agent) => !over && agent.id === assignee_agent_id);
-  const part = html`!${heldPart(assignee, held_by)}!${decisionsPart(await openApprovalsOf(tx, id), agents)}`;
+  const part = html`!${heldPart(assignee, held_by)}!${decisionsPart(approvals, agents)}`;
   return { held_by, part };
 }
 

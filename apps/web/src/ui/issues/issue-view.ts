@@ -1,13 +1,5 @@
 /** Loads what an issue's page shows, and its parts separately: an event refreshes parts, not the page. */
-import {
-  type AgentOutline,
-  listAgentOutlines,
-  listAttachments,
-  listDocumentHeads,
-  listWorkProducts,
-  presentIssue,
-  readFamily,
-} from '@acp/core';
+import { listAttachments, listDocumentHeads, listWorkProducts, presentIssue, readFamily } from '@acp/core';
 import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -41,17 +33,19 @@ const loadMaterial = async ({ tx, subject, services }: IssueContext) => ({
 
 export async function loadView(context: IssueContext, failure: Failure = {}): Promise<IssueView> {
   const properties = await loadProperties(context, failure.error);
+  const runs = await loadRuns(context);
   return {
     ...properties,
     ...(await loadFamily(context)),
     ...(await loadProducts(context)),
     ...(await loadMaterial(context)),
-    ...(await loadRuns(context)),
+    ...runs,
+    agents: [...properties.agents, ...runs.agents],
     councils: await loadCouncils(context),
     subagents: await loadSubagents(context),
-    waiting: await whatItWaitsFor(context, properties.agents),
+    waiting: await whatItWaitsFor(context),
     workspace: await loadWorkspace(context),
-    timeline: await loadTimeline(context, properties.agents),
+    timeline: await loadTimeline(context),
     error: null,
     draft: '',
     promotion: null,
@@ -60,20 +54,16 @@ export async function loadView(context: IssueContext, failure: Failure = {}): Pr
   };
 }
 
-const agentsOf = async ({ tx, company_id }: IssueContext): Promise<AgentOutline[]> =>
-  listAgentOutlines(tx, company_id);
-
 /** Parts of the page that the script fetches when the issue has changed. */
 export const issueParts: Record<string, (context: IssueContext) => Promise<Html>> = {
   run: async (c) =>
     runPart({
       issue: presentIssue(c.subject),
-      agents: await agentsOf(c),
       can_write: mayWrite(c),
       ...(await loadRuns(c)),
     }),
-  decisions: async (c) => (await whatItWaitsFor(c, await agentsOf(c))).part,
-  working: async (c) => workingPart(c, await agentsOf(c)),
+  decisions: async (c) => (await whatItWaitsFor(c)).part,
+  working: async (c) => workingPart(c),
   properties: async (c) => propertiesPart(await loadProperties(c)),
   work: async (c) =>
     workPart({
@@ -91,5 +81,5 @@ export const issueParts: Record<string, (context: IssueContext) => Promise<Html>
     }),
   description: async (c) => description({ issue: presentIssue(c.subject), can_write: mayWrite(c) }),
   ...aroundParts,
-  timeline: async (c) => timelinePart(c, await agentsOf(c)),
+  timeline: async (c) => timelinePart(c),
 };

@@ -1,6 +1,14 @@
 /** The runs of an issue, as a card of its page. */
 import type { IssueDetail, Run, RunEvent } from '@acp/contract';
-import { type AgentOutline, listRunEvents, listRuns, type RefusedVerb, refusedVerbs } from '@acp/core';
+import {
+  type AgentOutline,
+  agentsNamed,
+  listRunEvents,
+  listRuns,
+  type RefusedVerb,
+  refusedVerbs,
+} from '@acp/core';
+import type { Tx } from '@acp/db';
 import { clipped, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, plural, t, when } from '../kit/html.ts';
 import { say } from '../kit/language.ts';
@@ -19,6 +27,7 @@ export interface RunsOfIssue {
   events: ReadonlyMap<string, readonly RunEvent[]>;
   /** What had no effect in those. */
   refused: readonly RefusedVerb[];
+  /** At least those whose runs they are. */
   agents: readonly AgentOutline[];
   can_write: boolean;
 }
@@ -31,7 +40,7 @@ export async function loadRuns({
   user,
   subject,
   company_id,
-}: UiContext<'issue'>): Promise<Pick<RunsOfIssue, 'runs' | 'more_runs' | 'events' | 'refused'>> {
+}: UiContext<'issue'>): Promise<Pick<RunsOfIssue, 'runs' | 'more_runs' | 'events' | 'refused' | 'agents'>> {
   const page = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 20 });
   const live = page.items.filter(isLive);
   const runs = [...live, ...page.items.filter((run) => !isLive(run))];
@@ -39,8 +48,16 @@ export async function loadRuns({
   for (const { id } of live.length > 0 ? live.slice(0, MOST_OPEN) : runs.slice(0, 1))
     events.set(id, await listRunEvents(tx, user, id, { limit: FIRST_ENTRIES }));
   const refused = await refusedVerbs(tx, [...events.keys()]);
-  return { runs, more_runs: page.next_cursor !== null, events, refused };
+  const agents = await agentsOf(tx, company_id, runs);
+  return { runs, more_runs: page.next_cursor !== null, events, refused, agents };
 }
+
+export const agentsOf = async (tx: Tx, company_id: string, runs: readonly Run[]): Promise<AgentOutline[]> =>
+  agentsNamed(
+    tx,
+    company_id,
+    runs.map(({ agent_id }) => agent_id),
+  );
 
 export const nameOf = ({ agent_id }: Run, agents: readonly AgentOutline[]): string =>
   agents.find(({ id }) => id === agent_id)?.name ?? t`an agent`;

@@ -3,7 +3,7 @@ import {
   findRunBefore,
   hasChangedFiles,
   issueNames,
-  listAgentOutlines,
+  agentsNamed,
   listRunEvents,
   listRuns,
   listRunSteps,
@@ -42,10 +42,10 @@ function filterOf(query: UiContext['query']) {
 /** What the page shows besides the transcript. */
 async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
-  const agents = await listAgentOutlines(tx, company_id);
+  const [agent] = await agentsNamed(tx, company_id, [run.agent_id]);
   return {
     run,
-    agent: agents.find(({ id }) => id === run.agent_id),
+    agent,
     issue: (await issueNames(tx, company_id, [run.issue_id])).get(run.issue_id ?? ''),
     error_category: subject.error_category,
     can_cancel: roleIn(user, company_id) !== 'viewer',
@@ -101,13 +101,17 @@ async function comparePage({ tx, user, subject, company_id, ...context }: UiCont
 export const runsRoutes: UiRoute[] = [
   page('/companies/{companyId}/runs', { scope: byCompany, role: 'viewer' }, async (context) => {
     const { tx, user, company_id, query, fragment } = context;
-    const agents = await listAgentOutlines(tx, company_id);
     const asked = await resolveQuery(context, query);
     const filter = filterOf(asked.query);
     const { items, next_cursor } = await listRuns(tx, user, company_id, {
       ...filter,
       ...(query.cursor ? { cursor: query.cursor } : {}),
     });
+    const agents = await agentsNamed(
+      tx,
+      company_id,
+      items.map(({ agent_id }) => agent_id),
+    );
     const issues = await issueNames(
       tx,
       company_id,

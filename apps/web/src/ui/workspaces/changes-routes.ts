@@ -1,7 +1,7 @@
 import { workspaceActionEndpoints as acts, workspaceEndpoints as rows } from '@acp/contract';
 import {
   findWorkspace,
-  listAgentOutlines,
+  agentsNamed,
   listChangedFiles,
   listCommits,
   listDiffs,
@@ -94,7 +94,12 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
           await listReviewComments(tx, subject, { status: 'resolved' }),
         ]
       : [null, null];
-  const agents = await listAgentOutlines(tx, company_id);
+  const comments = [...(open?.items ?? []), ...(resolved?.items ?? [])];
+  const agents = await agentsNamed(
+    tx,
+    company_id,
+    comments.map(({ author_agent_id }) => author_agent_id),
+  );
   const names = new Map(agents.map(({ id, name }) => [id, name]));
   return {
     workspace: presentWorkspace(workspace),
@@ -105,7 +110,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
       issue_id: subject.id,
       split: wanted.split,
       query: queryOf(wanted),
-      comments: [...(open?.items ?? []), ...(resolved?.items ?? [])],
+      comments,
       nameOf: ({ author_agent_id: id, author_user_name }) =>
         id === null ? (author_user_name ?? t`somebody`) : (names.get(id) ?? t`an agent`),
       can_write: mayWrite(context),
