@@ -403,7 +403,7 @@ describe('a backup', () => {
       await writeFile(place('second/tmp', name), 'half');
       await utimes(place('second/tmp', name), 0, Date.now() / 1000 - minutes * 60);
     };
-    await partial('of the killed one', 11);
+    await partial('of the killed one', 2);
     await partial('being written', 1);
     await expect(backUp('second')).resolves.toBeDefined();
     expect(await readdir(place('second/tmp'))).toEqual(['being written']);

@@ -20,9 +20,10 @@ import { type MadeBackup, makeBackup } from './make-backup.ts';
 const PROGRESS_MS = 5000;
 /**
  * When a partial file counts as the remains of a killed process. A folder of backups is written to by backups only, one at a
- * time, and the file may fill half a disk; a bucket also receives the uploads of everybody else.
+ * time, and the file may fill half a disk: it is gone once the next one may begin, which is two minutes after the process has
+ * died. A bucket also receives the uploads of everybody else.
  */
-const LEFTOVER_AFTER_MS = { local: 10 * 60_000, s3: 24 * 3600_000 };
+const LEFTOVER_AFTER_MS = { local: 90_000, s3: 24 * 3600_000 };
 
 interface InstanceParts {
   config: Pick<Config, 'home' | 'backup_retention_days'>;
