@@ -4,7 +4,7 @@ import type { StoredObject } from './storage.ts';
 
 /**
  * The bytes of a stored file, if they are those that were stored. Stores don't check it, and whoever takes others for the file may store
- * them in its place. The reader drops what it has got when this throws.
+ * them in its place. The reader drops what it has got when this throws; a body that is not even begun with stays its owner's to destroy.
  * @param damaged what is thrown at the first byte too many, or at the end
  */
 export async function* intact(

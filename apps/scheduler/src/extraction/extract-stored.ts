@@ -14,5 +14,10 @@ export async function extractStored(
   const range = size_bytes > most ? { start: 0, end: most - 1 } : undefined;
   const bytes = await storage.get(storage_key, range, signal);
   if (bytes === undefined) return { status: 'failed', error: 'the file is missing' };
-  return extractText(kind, bytes, signal, { hidden: [config.home] });
+  try {
+    return await extractText(kind, bytes, signal, { hidden: [config.home] });
+  } finally {
+    // Its reading may not even have begun.
+    bytes.destroy();
+  }
 }

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   deleteAgentFile,
@@ -28,7 +29,7 @@ import {
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId, writeInside } from '@acp/kernel';
-import { LocalStorage } from '@acp/storage';
+import { LocalStorage, type Storage } from '@acp/storage';
 import { actors, createIssue, createRunningRun, databaseWithQueue } from '@acp/testkit';
 import { eq } from 'drizzle-orm';
 import { HeldFolder } from './held-folder.ts';
@@ -70,7 +71,7 @@ async function setUp() {
     max_bytes: 1000,
     signal: new AbortController().signal,
   };
-  const lay = async () => writeHomeFiles(sources, home, run);
+  const lay = async (from: Storage = storage) => writeHomeFiles({ ...sources, storage: from }, home, run);
   const keep = async (
     laid: Awaited<ReturnType<typeof lay>>,
     changes: Partial<KeepFileSources> = {},
@@ -224,6 +225,24 @@ describe('a home that leads elsewhere', () => {
     symlinkSync(path.join(outside, 'victim'), s.inHome('files/stolen.txt'));
     expect(await s.keep(laid)).toEqual([]);
     expect(await s.listed()).toEqual([['data/sales.csv', 3]]);
+  });
+
+  it('when its file is about to be written: what the store has opened for it is closed', async () => {
+    const s = await setUp();
+    await s.store('plain.txt', 'plain');
+    const opened: Readable[] = [];
+    const get: Storage['get'] = async (key) => {
+      const body = (await storage.get(key))!;
+      opened.push(body);
+      rmSync(s.home, { recursive: true });
+      writeFileSync(s.home, 'no folder');
+      return body;
+    };
+    const from = new Proxy<Storage>(storage, {
+      get: (of, name) => (name === 'get' ? get : of[name as 'kind']),
+    });
+    await expect(s.lay(from)).rejects.toThrow();
+    expect(opened.map(({ destroyed }) => destroyed)).toEqual([true]);
   });
 
   it('as a whole is found out before a byte is written', async () => {

@@ -75,10 +75,8 @@ export async function writeHomeFiles(
   }
   for (const row of files) {
     if (!(await isUpToDate(home, row))) {
-      const bytes = await bytesOf(storage, row);
       // Its bytes are missing: the run does without it, and its absence is not treated as a deletion at the end.
-      if (bytes === undefined) continue;
-      await writeInside(home, placeOf(row), bytes);
+      if (!(await lay(storage, home, row))) continue;
     }
     if (row.kind === 'file') written.set(row.path, row.sha256);
   }
@@ -181,10 +179,22 @@ function placeOf({ kind, path }: Pick<AgentFileRow, 'kind' | 'path'>): string {
   return kind === 'skill' ? `${SKILLS}/${path}/SKILL.md` : `${FILES}/${path}`;
 }
 
-async function bytesOf(storage: Storage, row: AgentFileRow): Promise<AsyncIterable<Uint8Array> | undefined> {
-  if (row.content !== null) return one(Buffer.from(row.content));
+/** @returns whether there are bytes of it */
+async function lay(storage: Storage, home: string, row: AgentFileRow): Promise<boolean> {
+  const place = placeOf(row);
+  if (row.content !== null) {
+    await writeInside(home, place, one(Buffer.from(row.content)));
+    return true;
+  }
   const body = await storage.get(row.storage_key);
-  return body && intact(body, row, damagedFile(placeOf(row)));
+  if (body === undefined) return false;
+  try {
+    await writeInside(home, place, intact(body, row, damagedFile(place)));
+  } finally {
+    // Its reading may not even have begun.
+    body.destroy();
+  }
+  return true;
 }
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
