@@ -38,6 +38,13 @@ export class ExchangeFailure extends Error {
   }
 }
 
+/** Of what can be asked for in parts, smaller ones may be answered. */
+export class AnswerTooLarge extends ExchangeFailure {
+  constructor() {
+    super('malformed', 'its answer is too large');
+  }
+}
+
 // setTimeout turns anything longer into one millisecond.
 const LONGEST_TIMER = 2 ** 31 - 1;
 /** Characters of an answer in a failure. */
@@ -138,7 +145,7 @@ async function boundedBytes(response: Response, most: number): Promise<Uint8Arra
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     // Leaving the loop closes the connection.
-    if (size > most) throw new ExchangeFailure('malformed', 'its answer is too large');
+    if (size > most) throw new AnswerTooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -102,7 +102,7 @@ export { isForbiddenAddress } from './address-policy.ts';
 export type { EgressPolicy } from './address-policy.ts';
 export { createGuardedWebSocket } from './guarded-web-socket.ts';
 export type { GuardedWebSocket } from './guarded-web-socket.ts';
-export { Answer, exchange, ExchangeFailure, foreignJson } from './exchange.ts';
+export { Answer, AnswerTooLarge, exchange, ExchangeFailure, foreignJson } from './exchange.ts';
 export {
   connectionFailure,
   createGuardedFetch,

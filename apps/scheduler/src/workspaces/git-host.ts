@@ -6,6 +6,7 @@ import {
   type Config,
   createGuardedFetch,
   exchange,
+  AnswerTooLarge,
   ExchangeFailure,
   type HostList,
   parseRepositoryUrl,
@@ -72,12 +73,15 @@ function readApi(entry: string): { host: string; provider: string; api_url: stri
 }
 
 const TIME_MS = 20_000;
-const MOST = 2 * 1024 * 1024;
+/** Of an answer. Anyone may open a merge request whose description takes six megabytes. */
+const MOST = 8 * 1024 * 1024;
 
-/** Length of the pages of a list, the largest that the servers give: a shorter one is the last. */
-export const PAGE = 100;
+/** Lengths of the pages of a list, from the longest that the servers give; each is a multiple of the next. */
+const PAGES = [100, 20, 5, 1] as const;
 /** More than there are. */
-const MOST_PAGES = 30;
+const MOST_LISTED = 3000;
+/** If many pages are too long to be answered. */
+const MOST_ASKED = 200;
 
 /** The hash of a commit. */
 export const Sha = Type.String({ pattern: '^[0-9a-f]{40,64}$' });
@@ -85,6 +89,8 @@ export const Sha = Type.String({ pattern: '^[0-9a-f]{40,64}$' });
 export const PullNumber = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 });
 
 export const unreadable = (): GitError => new GitError('the server’s answer can’t be read', null);
+
+class TooLarge extends GitError {}
 
 /** One server's API with one secret, which is sent nowhere else. */
 export class HostApi {
@@ -126,15 +132,40 @@ export class HostApi {
     }
   }
 
-  /** The pages of a list. @param path may have a query */
-  async *pages<S extends TSchema>(
+  /** The items of a list, in order. @param path may have a query @param itemsOf takes the items out of a page */
+  async *list<S extends TSchema, Item>(
     path: string,
-    schema: S,
+    { schema, itemsOf }: { schema: S; itemsOf: (page: Static<S>) => readonly Item[] },
     signal: AbortSignal,
-  ): AsyncGenerator<Static<S>, void> {
-    const start = `${path}${path.includes('?') ? '&' : '?'}per_page=${PAGE}&page=`;
-    for (let page = 1; page <= MOST_PAGES; page++) yield this.call('GET', `${start}${page}`, schema, signal);
+  ): AsyncGenerator<Item, void> {
+    const start = `${path}${path.includes('?') ? '&' : '?'}per_page=`;
+    let [at, longest] = [0, 0];
+    for (let asked = 0; at < MOST_LISTED && asked < MOST_ASKED; asked += 1) {
+      const size = PAGES.slice(longest).find((each) => at % each === 0)!;
+      let items: readonly Item[];
+      try {
+        items = itemsOf(await this.call('GET', `${start}${size}&page=${at / size + 1}`, schema, signal));
+      } catch (error) {
+        if (!(error instanceof TooLarge) || size === 1) throw error;
+        longest = PAGES.indexOf(size) + 1;
+        continue;
+      }
+      yield* items;
+      if (items.length < size) return;
+      at += size;
+      longest = 0;
+    }
     throw new GitError('a list of the server has no end', null);
+  }
+
+  async all<S extends TSchema, Item>(
+    path: string,
+    parts: { schema: S; itemsOf: (page: Static<S>) => readonly Item[] },
+    signal: AbortSignal,
+  ): Promise<Item[]> {
+    const all: Item[] = [];
+    for await (const item of this.list(path, parts, signal)) all.push(item);
+    return all;
   }
 
   async #send(
@@ -153,6 +184,8 @@ export class HostApi {
       return await exchange(this.#fetch, `${this.#base}${path}`, request, limits);
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
+      if (error instanceof AnswerTooLarge)
+        throw new TooLarge(`the server can’t be asked: ${error.message}`, null);
       const isOurs = error.kind === 'refused';
       throw new GitError(isOurs ? error.message : `the server can’t be asked: ${error.message}`, null);
     }

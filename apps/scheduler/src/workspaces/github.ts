@@ -1,7 +1,7 @@
 /** Pull requests on GitHub, and on servers that implement its API (version 2022-11-28). */
 import { Name, WebUrl } from '@acp/contract';
 import type { PullRequestPlace, PullRequestState } from '@acp/core';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { GitError } from './git.ts';
 import {
   type GitHost,
@@ -10,7 +10,6 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
-  PAGE,
   PullNumber,
   Sha,
   tokenOf,
@@ -46,6 +45,8 @@ const GithubChecks = Type.Object({
 const GithubMerge = Type.Object({ merged: Type.Boolean() });
 
 type Pull = Static<typeof GithubPull>;
+type Reviews = Static<typeof GithubReviews>;
+type Checks = Static<typeof GithubChecks>;
 
 export class Github implements GitHost {
   readonly place: PullRequestPlace;
@@ -106,19 +107,13 @@ export class Github implements GitHost {
 
   async #stateOf(pull: Pull, signal: AbortSignal): Promise<PullRequestState> {
     const { number, html_url: url, title, head } = pull;
-    const reviews = await this.#all(
-      `${this.#path}/pulls/${number}/reviews`,
-      GithubReviews,
-      signal,
-      (page) => page,
-    );
+    const all_reviews = { schema: GithubReviews, itemsOf: (page: Reviews) => page };
+    const reviews = await this.#api.all(`${this.#path}/pulls/${number}/reviews`, all_reviews, signal);
     // The token may not cover checks: that says nothing about the pull request.
-    const checks = await this.#all(
-      `${this.#path}/commits/${head.sha}/check-runs`,
-      GithubChecks,
-      signal,
-      ({ check_runs }) => check_runs,
-    ).catch(() => []);
+    const all_checks = { schema: GithubChecks, itemsOf: ({ check_runs }: Checks) => check_runs };
+    const checks = await this.#api
+      .all(`${this.#path}/commits/${head.sha}/check-runs`, all_checks, signal)
+      .catch(() => []);
     signal.throwIfAborted();
     return {
       number,
@@ -130,29 +125,13 @@ export class Github implements GitHost {
       head_commit: head.sha,
     };
   }
-
-  /** A whole list. @param itemsOf takes the items out of a page */
-  async #all<S extends TSchema, Item>(
-    path: string,
-    schema: S,
-    signal: AbortSignal,
-    itemsOf: (page: Static<S>) => readonly Item[],
-  ): Promise<Item[]> {
-    const all: Item[] = [];
-    for await (const page of this.#api.pages(path, schema, signal)) {
-      const items = itemsOf(page);
-      all.push(...items);
-      if (items.length < PAGE) break;
-    }
-    return all;
-  }
 }
 
 /** Anyone may review what is public: only people with a role in the repository can approve or block. */
 const heard = new Set(['OWNER', 'MEMBER', 'COLLABORATOR']);
 
 /** Uses each person's last decisive review. */
-function reviewOf(reviews: Static<typeof GithubReviews>): PullRequestState['review_state'] {
+function reviewOf(reviews: Reviews): PullRequestState['review_state'] {
   const last = new Map<string, string>();
   for (const { user, state } of reviews.filter((review) => heard.has(review.author_association)))
     if (state === 'APPROVED' || state === 'CHANGES_REQUESTED' || state === 'DISMISSED')
@@ -162,7 +141,7 @@ function reviewOf(reviews: Static<typeof GithubReviews>): PullRequestState['revi
   return words.includes('APPROVED') ? 'approved' : 'pending';
 }
 
-function healthOf(runs: Static<typeof GithubChecks>['check_runs']): PullRequestState['health_status'] {
+function healthOf(runs: Checks['check_runs']): PullRequestState['health_status'] {
   if (runs.length === 0) return 'unknown';
   const good = new Set(['success', 'neutral', 'skipped']);
   if (runs.some(({ status, conclusion }) => status === 'completed' && !good.has(conclusion ?? '')))

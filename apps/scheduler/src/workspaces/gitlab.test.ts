@@ -91,6 +91,16 @@ describe('the merge request of a branch', () => {
     await expect(find()).rejects.toThrow('a list of the server has no end');
   });
 
+  it('is found behind requests whose descriptions are longer than an answer may be', async () => {
+    const long = (iid: number) => request(iid, 99, { description: 'x'.repeat(3_000_000) });
+    listed = [...[1, 2, 3, 4].map(long), ...Array.from({ length: 130 }, (_, n) => request(n + 5, 99))];
+    expect(await find()).toBeUndefined();
+    listed.push(request(300, OWN));
+    expect(await find()).toMatchObject({ number: 300 });
+    listed.unshift(request(400, 99, { description: 'x'.repeat(9_000_000) }));
+    await expect(find()).rejects.toThrow('its answer is too large');
+  });
+
   it.each([
     ['no address of a page', { web_url: 'javascript:alert(1)' }],
     ['a title without a word', { title: ' ' }],

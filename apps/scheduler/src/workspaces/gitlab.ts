@@ -9,7 +9,6 @@ import {
   type HostConfig,
   type MergeMethod,
   type NewPullRequest,
-  PAGE,
   PullNumber,
   Sha,
   tokenOf,
@@ -50,15 +49,14 @@ export class Gitlab implements GitHost {
   async find(branch: string, signal: AbortSignal): Promise<PullRequestState | undefined> {
     const query = new URLSearchParams({ state: 'opened', source_branch: branch });
     const list = `${this.#path}?${query.toString()}`;
-    for await (const page of this.#api.pages(list, Type.Array(MergeRequest), signal)) {
+    const requests = this.#api.list(
+      list,
+      { schema: Type.Array(MergeRequest), itemsOf: (page) => page },
+      signal,
+    );
+    for await (const { iid, source_branch, source_project_id, target_project_id } of requests)
       // Forks are listed too, and anyone may name a branch there as we do.
-      const found = page.find(
-        ({ source_branch, source_project_id, target_project_id }) =>
-          source_branch === branch && source_project_id === target_project_id,
-      );
-      if (found) return this.look(found.iid, signal);
-      if (page.length < PAGE) break;
-    }
+      if (source_branch === branch && source_project_id === target_project_id) return this.look(iid, signal);
     return undefined;
   }
 
