@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, loadConfig } from '@acp/kernel';
 import { type GitServer, startGitServer } from '@acp/testkit';
@@ -38,6 +38,39 @@ withGit('a company’s copy of a repository', () => {
     await utimes(path.join(folder, 'service-fetched'), ahead, ahead);
     await cache.fetched(repository, often);
     expect((await cache.baseOf(folder, 'main', signal)).commit).not.toBe(before.commit);
+  });
+
+  it('forgets what was replaced by force again and again, once that is more than may be fetched at once', async () => {
+    const forced = await startGitServer({ 'README.md': 'Shop\n' });
+    const config = { SERVICE_HOME: home, SERVICE_REPOSITORY_HOSTS: forced.host };
+    const cache = new RepositoryCache(loadConfig({ ...config, SERVICE_REPOSITORY_MAX_SIZE: '300kB' }));
+    const repository = { company_id: 'c', repo_url: forced.url, secret: null, list: null };
+    const packs = path.join(cache.folderOf(repository), 'objects', 'pack');
+    const bytes = async (): Promise<number> => {
+      let all = 0;
+      for (const name of await readdir(packs)) all += (await stat(path.join(packs, name))).size;
+      return all;
+    };
+    const seen: string[] = [];
+    let most = 0;
+    for (let time = 0; time < 10; time += 1) {
+      // Half a day has passed.
+      const before = new Date(Date.now() - 12 * 3600_000);
+      for (const name of await readdir(packs).catch(() => []))
+        await utimes(path.join(packs, name), before, before);
+      seen.push(await forced.commit(`try-${time}`, { 'large.bin': randomBytes(100_000).toString('base64') }));
+      const { folder } = await cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
+      await forced.git('branch', '-D', `try-${time}`);
+      most = Math.max(most, await bytes());
+      expect((await cache.baseOf(folder, 'main', signal)).branch).toBe('main');
+    }
+    expect(most).toBeLessThan(800_000);
+    const folder = cache.folderOf(repository);
+    await expect(cache.local(folder, ['cat-file', '-e', seen[0]!], signal)).rejects.toThrow();
+    // What was fetched last is still there, though its branch has gone.
+    await cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
+    await cache.local(folder, ['cat-file', '-e', seen.at(-1)!], signal);
+    await forced.close();
   });
 
   it('that is too large leaves nothing of what was fetched, however often it is tried', async () => {

@@ -151,6 +151,7 @@ export class RepositoryCache {
   async #fetch(folder: string, repository: Repository, signal: AbortSignal): Promise<void> {
     // First, since that may be what the disk is full of.
     await dropStale(folder);
+    await mergePacks(folder, signal, this.#config.repository_max_size);
     await assertRoom(this.#config);
     if ((await ageOf(folder)) === null) await this.#create(folder, signal);
     const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
@@ -169,7 +170,6 @@ export class RepositoryCache {
     await writeFile(join(folder, STAMP), '', { mode: 0o600 });
     const now = new Date();
     await utimes(join(folder, STAMP), now, now);
-    await mergePacks(folder, signal);
   }
 
   /** Creates it completely or not at all: until then the folder has another name. */
