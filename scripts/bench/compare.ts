@@ -31,7 +31,6 @@ export async function compareWith({ ref, rounds, args }: CompareOptions): Promis
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', remove);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   console.log(`this checkout against ${ref} (${commit}), ${rounds} rounds; a round of each takes a while`);
   const [here, there]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
@@ -53,6 +52,9 @@ async function measure(checkout: string, args: readonly string[]): Promise<Measu
     env: { ...process.env, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  // npm passes it on.
+  const end = (): boolean => child.kill('SIGTERM');
+  process.once('exit', end);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const code = await new Promise<number | null>((resolve, reject) => {

@@ -61,6 +61,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
   },
 });
+// By its exit, what it has started ends too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 const chosen = choose();
 if (values.compare === undefined) await measure();
 else await compareWith({ ref: values.compare, rounds: countOf('--rounds', values.rounds), args: ofEach() });

@@ -23,6 +23,7 @@ import { uiPages } from '../../apps/web/src/ui/pages.ts';
 import { launchBrowser } from '../../tests/browser/launch-browser.ts';
 import { type Cast, createCast, sessionOf } from '../../tests/http/cast.ts';
 import { createStage, isPart, pathOn } from '../../tests/http/stage.ts';
+import { languageFiles } from '../messages/language-files.ts';
 import { findBusiest, fillCompany } from './busy-company.ts';
 import { measureInteractions } from './interactions.ts';
 
@@ -59,12 +60,26 @@ const { values } = parseArgs({
   },
 });
 
+assertKnown();
 await startTestServer({ durable: true });
 try {
   await takeAll();
 } finally {
   await closeTestDatabases();
   await stopTestServer();
+}
+
+/** Before anything is started: an option that chooses nothing would end as if all had gone well. */
+function assertKnown(): void {
+  for (const screen of values.screens.split(','))
+    if (!Object.hasOwn(screens, screen))
+      throw new Error(`--screens takes ${Object.keys(screens).join(', ')}: ${screen}`);
+  const languages = ['en', ...languageFiles().map((file) => path.basename(file, '.po'))];
+  if (!languages.includes(values.language))
+    throw new Error(`--language takes ${languages.join(', ')}: ${values.language}`);
+  for (const word of values.only?.split(',') ?? [])
+    if (!uiPages.some(({ kind, path: at }) => kind === 'page' && at.includes(word)))
+      throw new Error(`--only: no page has ${word} in its path`);
 }
 
 async function takeAll(): Promise<void> {
