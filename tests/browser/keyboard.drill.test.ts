@@ -130,6 +130,7 @@ inBrowser(`the keyboard alone${without}`, () => {
     await page.selectOption('td select', { label: 'Vera' });
     await page.waitForSelector('[data-toast]:has-text("Bind the books: Unknown agent.")');
     await page.waitForSelector('tbody tr:first-child .cell:has-text("nobody"):focus');
+    expect(await page.locator('td select').count()).toBe(0);
   });
 
   it('passes over the choices of a property by arrow keys, and makes one with Enter or by leaving', async () => {

@@ -216,9 +216,9 @@ describe('an agent’s files', () => {
 
 it('offers an agent the providers that work first, and says of the others that they do not', async () => {
   const admin = Browser.of(app, cast.admin);
-  const path = `/api/companies/${cast.company_id}/providers`;
+  const list = `/api/companies/${cast.company_id}/providers`;
   const add = (name: string, enabled = true) =>
-    admin.api('post', path, { name, adapter_type: 'family_chat_a', enabled });
+    admin.api('post', list, { name, adapter_type: 'family_chat_a', enabled });
   await add('Offered working');
   await add('Offered exhausted');
   await add('Offered before', false);

@@ -241,7 +241,7 @@ describe('a home that leads elsewhere', () => {
     const from = new Proxy<Storage>(storage, {
       get: (of, name) => (name === 'get' ? get : of[name as 'kind']),
     });
-    await expect(s.lay(from)).rejects.toThrow();
+    await expect(s.lay(from)).rejects.toBeInstanceOf(Error);
     expect(opened.map(({ destroyed }) => destroyed)).toEqual([true]);
   });
 

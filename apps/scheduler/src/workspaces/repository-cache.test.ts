@@ -66,7 +66,7 @@ withGit('a company’s copy of a repository', () => {
     }
     expect(most).toBeLessThan(800_000);
     const folder = cache.folderOf(repository);
-    await expect(cache.local(folder, ['cat-file', '-e', seen[0]!], signal)).rejects.toThrow();
+    await expect(cache.local(folder, ['cat-file', '-e', seen[0]!], signal)).rejects.toBeInstanceOf(GitError);
     // What was fetched last is still there, though its branch has gone.
     await cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
     await cache.local(folder, ['cat-file', '-e', seen.at(-1)!], signal);

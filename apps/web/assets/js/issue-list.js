@@ -3,7 +3,7 @@ import { changedIssues, released } from './changed-issues.js';
 import { startChoosing, tellChosen } from './choosing.js';
 import { request } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
-import { plural, t } from './texts.js';
+import { plural } from './texts.js';
 import { toast } from './feedback.js';
 
 /** What is in sight stays where it is. */

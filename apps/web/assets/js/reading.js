@@ -25,12 +25,12 @@ export function startReading() {
   const markIn = (wait) => {
     due = true;
     clearTimeout(timer);
-    timer = setTimeout(mark, wait);
+    timer = setTimeout(() => void mark(), wait);
   };
   document.addEventListener('live', ({ detail }) => {
     // A repeat marks what has come until then, too.
     if (detail.topics.includes(`issue:${id}`) && failures === 0) markIn(WAIT_MS);
   });
-  document.addEventListener('visibilitychange', () => due && mark());
+  document.addEventListener('visibilitychange', () => due && void mark());
   void mark();
 }
