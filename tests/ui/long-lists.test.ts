@@ -188,14 +188,3 @@ it('companies are in pages by name, each of them in one', async () => {
   expect(path).toBeUndefined();
   expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => `Käserei ${String(n >> 1).padStart(3, '0')}`));
 });
-
-// Each reads figures of the whole company.
-it.each([
-  ['dashboard', () => company],
-  ['list of agents', () => `${company}/agents`],
-])('the %s follows events every two seconds, however many there are', async (_, path) => {
-  const { text } = await admin.get(path());
-  const main = text.slice(text.indexOf('<main'));
-  const [part] = /<div[^>]+data-live="[^"]*agents[^>]*>/.exec(main)!;
-  expect(part).toContain('data-pace="2000"');
-});
