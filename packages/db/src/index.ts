@@ -50,6 +50,7 @@ export {
   isRefusal,
   isUniqueViolation,
 } from './errors.ts';
+export { storedFileTables } from './stored-files.ts';
 export { storedNow } from './stored-now.ts';
 export { waitBriefly } from './wait-briefly.ts';
 export { byCreation, MOST_ROWS, newestFirst, oldestFirst } from './newest-first.ts';
