@@ -228,18 +228,19 @@ it('the settings say what applies while a field is empty, and where that comes f
   expect(text).toContain('by default: calls of a model (llm)');
 });
 
-it('an admin of the instance sees its backups: how one goes, and why another failed', async () => {
+it('an admin of the instance sees its backups: how one goes, what one lacks, and why another failed', async () => {
   const admin = Browser.of(app, cast.instance_admin);
   expect((await admin.get('/admin/backups')).text).toContain('No backups yet');
   await database.pool
     .query(`insert into backups (status, trigger, phase, file, bytes, error, claimed_by, started_at) values
-    ('succeeded', 'schedule', null, 'one.backup', 123456, null, 'test', now() - interval '3 hours'),
+    ('succeeded', 'schedule', null, 'one.backup', 123456, 'rows name files that the store does not have', 'test', now() - interval '3 hours'),
     ('failed', 'operator', null, null, 0, 'the store <is> full', 'test', now() - interval '2 hours'),
     ('running', 'schedule', 'storage', null, 99, null, 'test', now())`);
   const { text } = await admin.get('/admin/backups');
   for (const said of [
     '3 h ago',
     'one.backup',
+    'rows name files that the store does not have',
     'title="123,456 B">123.5 kB<',
     'the store &#60;is&#62; full',
     'storage',

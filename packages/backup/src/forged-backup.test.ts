@@ -69,7 +69,7 @@ async function restore(
   const target = await emptyDatabase(`forged_${newId().slice(0, 8)}`);
   const into = place(newId());
   const [homes, storage] = [path.join(into, 'homes'), path.join(into, 'storage')];
-  const given = [file, changed];
+  const given = [file, file, changed];
   await restoreBackup(async () => Readable.from([given.shift()!]), {
     database_url: target.url,
     storage: new LocalStorage(storage),

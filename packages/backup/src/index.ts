@@ -5,6 +5,7 @@
 export { ArchiveWriter } from './archive-writer.ts';
 export { restoreBackup } from './restore-backup.ts';
 export { verifyBackup } from './verify-backup.ts';
+export type { VerifiedBackup } from './verify-backup.ts';
 export { keptBackups } from './adopt-place.ts';
 export { openBackupStore } from './backup-store.ts';
 export type { BackupStore } from './backup-store.ts';

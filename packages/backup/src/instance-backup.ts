@@ -16,6 +16,7 @@ import { type Config, explainError, type Logger, newId, type Vault } from '@acp/
 import type { Storage } from '@acp/storage';
 import type { BackupStore } from './backup-store.ts';
 import { type MadeBackup, makeBackup } from './make-backup.ts';
+import { missingInWords } from './named-files.ts';
 
 const PROGRESS_MS = 5000;
 /**
@@ -65,8 +66,10 @@ export async function backUpInstance(
       { store, key: backups.prefix + file },
       { progress: reporter.note, signal: AbortSignal.any([signal, given_up.signal]) },
     );
-    await transaction(database, async (tx) => finishBackup(tx, id, { file, bytes: made.bytes }));
+    const lacks = made.lost.count === 0 ? null : missingInWords(made.lost);
+    await transaction(database, async (tx) => finishBackup(tx, id, { file, bytes: made.bytes, lacks }));
     logger.info('a backup was made', { file, bytes: made.bytes, left_out: made.trailer.left_out.length });
+    if (lacks !== null) logger.warn('the backup lacks files', { file, lacks });
     // It counts whatever becomes of the old ones, which the next backup tries to delete again.
     await deleteExpired(parts).catch((unfinished: unknown) =>
       logger.warn('old backups could not be deleted', { error: unfinished }),

@@ -1,32 +1,18 @@
 /** A backup: database, storage and homes in one file, read from one snapshot, verified after writing. */
-import { createHash } from 'node:crypto';
-import { access } from 'node:fs/promises';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
-import { BACKUP_FORMAT, type Backup, type BackupTrailer } from '@acp/contract';
-import { type Vault, serviceVersion } from '@acp/kernel';
+import type { Backup } from '@acp/contract';
+import { invalid } from '@acp/kernel';
 import type { Storage } from '@acp/storage';
 import { ArchiveWriter } from './archive-writer.ts';
 import { BACKUPS } from './backup-store.ts';
-import { beginSnapshot, describeDatabase, dumpDatabase } from './dump-database.ts';
+import { type BackupSources, type FilledArchive, fillArchive } from './fill-archive.ts';
 import { frameWriter } from './frames.ts';
-import { archiveFolder } from './home-files.ts';
+import { readArchive } from './read-archive.ts';
 import { withConnection } from './tables.ts';
-import { verifyBackup } from './verify-backup.ts';
 
 const ZSTD_LEVEL = 3;
-const LEFT_OUT_NAMED = 100;
-
-interface BackupSources {
-  /** The direct address: the snapshot belongs to a session. */
-  database_url: string;
-  /** The instance's objects; earlier backups among them are left out. */
-  storage: Storage;
-  /** Folder that contains the companies' homes. */
-  homes: string;
-  vault: Vault;
-}
 
 interface BackupTarget {
   store: Storage;
@@ -35,9 +21,8 @@ interface BackupTarget {
 
 type Progress = (phase: NonNullable<Backup['phase']>, bytes: number) => void;
 
-export interface MadeBackup {
+export interface MadeBackup extends FilledArchive {
   bytes: number;
-  trailer: BackupTrailer;
 }
 
 /**
@@ -67,21 +52,23 @@ export async function makeBackup(
   });
   stored.catch((error: unknown) => file.destroy(asError(error)));
   const written = Promise.all([pipeline(archive.stream, compress, frames, file, { signal }), stored]);
-  const filled = fill(id, archive, sources, { signal, enter: (next) => (phase = next) });
+  const filled = fillArchive(id, archive, sources, { signal, enter: (next) => (phase = next) });
   // The first failure ends the other one too, and is the error that the caller gets.
   const fail = (error: unknown) => archive.destroy(asError(error));
   filled.catch(fail);
   written.catch(fail);
-  const [trailer, [, { size_bytes }]] = await Promise.all([filled, written]);
+  const [{ trailer, lost }, [, { size_bytes }]] = await Promise.all([filled, written]);
   phase = 'verification';
   progress(phase, bytes);
   try {
-    await verifyBackup(await bodyOf(target, signal), sources, trailer);
+    const found = await readArchive(await bodyOf(target, signal), sources);
+    if (JSON.stringify(found.trailer) !== JSON.stringify(trailer))
+      throw invalid('the backup differs from what was written');
   } catch (error) {
     await target.store.delete(target.key);
     throw error;
   }
-  return { bytes: size_bytes, trailer };
+  return { bytes: size_bytes, trailer, lost };
 }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
@@ -102,69 +89,4 @@ async function bodyOf({ store, key }: BackupTarget, signal: AbortSignal): Promis
   const body = await store.get(key, undefined, signal);
   if (body === undefined) throw new Error('the backup disappeared after it was written');
   return body;
-}
-
-async function fill(
-  id: string,
-  archive: ArchiveWriter,
-  { database_url, storage, homes }: BackupSources,
-  { signal, enter }: { signal: AbortSignal; enter: (phase: NonNullable<Backup['phase']>) => void },
-): Promise<BackupTrailer> {
-  // By this name it is found if the process freezes: its snapshot would keep the server from cleaning up.
-  const dumped = await withConnection(database_url, `backup ${id}`, async (client) => {
-    await beginSnapshot(client);
-    const created_at = new Date();
-    const { version } = serviceVersion();
-    await archive.json('backup.json', {
-      format: BACKUP_FORMAT,
-      id,
-      created_at,
-      version,
-      ...(await describeDatabase(client)),
-    });
-    const { tables, sequences } = await dumpDatabase(client, archive);
-    await client.query('commit');
-    return { tables, sequences };
-  });
-  const sums = createHash('sha256');
-  const trailer: BackupTrailer = {
-    ...dumped,
-    files: 0,
-    file_bytes: 0,
-    files_sha256: '',
-    left_out: [],
-  };
-  const note = {
-    file: (path: string, size: number, sha256: string) => {
-      sums.update(`${path}\0${sha256}\n`);
-      trailer.files += 1;
-      trailer.file_bytes += size;
-    },
-    left_out: (entry: BackupTrailer['left_out'][number]) => {
-      if (trailer.left_out.length < LEFT_OUT_NAMED) trailer.left_out.push(entry);
-    },
-  };
-  // Objects are immutable, and none that the snapshot refers to is deleted while a backup runs.
-  enter('storage');
-  for await (const { key, size_bytes: size } of storage.list('')) {
-    signal.throwIfAborted();
-    if (key.startsWith(BACKUPS)) continue;
-    const body = await storage.get(key, undefined, signal);
-    // It may also have been discarded meanwhile, being nobody's.
-    if (body === undefined) {
-      note.left_out({ path: `storage/${key}`, reason: 'listed by the store, but not there' });
-      continue;
-    }
-    note.file(`storage/${key}`, size, await archive.file(`storage/${key}`, { size }, body));
-  }
-  enter('homes');
-  const exists = await access(homes).then(
-    () => true,
-    () => false,
-  );
-  if (exists) await archiveFolder(archive, { root: homes, name: 'homes' }, note, signal);
-  trailer.files_sha256 = sums.digest('hex');
-  await archive.json('end.json', trailer);
-  archive.end();
-  return trailer;
 }

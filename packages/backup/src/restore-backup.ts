@@ -1,7 +1,7 @@
 /** Restores a backup into an empty instance: all of it or, if anything fails, nothing of the database. */
 import { readdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { BackupHeader, BackupTrailer } from '@acp/contract';
+import type { BackupHeader } from '@acp/contract';
 import { migrate, migrationHashes } from '@acp/db';
 import { conflict, invalid, isFromOutside, unavailable, type Vault } from '@acp/kernel';
 import { migrateQueue } from '@acp/queue';
@@ -13,7 +13,7 @@ import { type BackupKeys, readArchive } from './read-archive.ts';
 import { beginRestore, endRestore } from './restore-note.ts';
 import { TableLoader } from './table-loader.ts';
 import { withConnection } from './tables.ts';
-import { verifyBackup } from './verify-backup.ts';
+import { type VerifiedBackup, verifyBackup } from './verify-backup.ts';
 
 interface RestoreTarget extends BackupKeys {
   /** The direct address of a database without tables, or with an interrupted restore of the same backup. */
@@ -27,7 +27,7 @@ interface RestoreTarget extends BackupKeys {
 }
 
 /**
- * Reads the file twice: first to check that it is intact and fits this release and its keys, then to restore it. After an
+ * Reads the file first to check that it is intact and fits this release and its keys, then to restore it. After an
  * interruption at any point it can be repeated: files are overwritten, and all rows are committed together.
  * @param open opens the file from its start
  * @throws invalid for a backup that can't be read or is of a newer release, conflict if the database is not empty
@@ -35,8 +35,9 @@ interface RestoreTarget extends BackupKeys {
 export async function restoreBackup(
   open: () => Promise<Readable>,
   target: RestoreTarget,
-): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
-  const { header, trailer } = await verifyBackup(await open(), target);
+): Promise<VerifiedBackup> {
+  const verified = await verifyBackup(open, target);
+  const { header, trailer } = verified;
   assertFits(header, target.vault);
   const { storage } = target;
   const kept = await keptBackups(target.backups);
@@ -65,7 +66,7 @@ export async function restoreBackup(
     }
   });
   await migrate({ url: target.database_url, after: [migrateQueue] });
-  return { header, trailer };
+  return verified;
 }
 
 /** The store gives other bytes than before. @throws invalid */

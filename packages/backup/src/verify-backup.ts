@@ -1,21 +1,53 @@
 import type { Readable } from 'node:stream';
-import { type BackupHeader, type BackupTrailer } from '@acp/contract';
-import { invalid } from '@acp/kernel';
+import type { BackupHeader, BackupTrailer } from '@acp/contract';
+import { storedFileTables } from '@acp/db';
+import { CopyRows } from './copy-rows.ts';
 import type { BackupKeys } from './frames.ts';
-import { readArchive } from './read-archive.ts';
+import { KeySet } from './key-set.ts';
+import { type MissingFiles, noneMissing, noteMissing } from './named-files.ts';
+import { readArchive, readRows } from './read-archive.ts';
+
+const STORAGE = 'storage/';
+
+export interface VerifiedBackup {
+  header: BackupHeader;
+  trailer: BackupTrailer;
+  /** Files that its rows name and that it does not contain: the rest of it can be restored. */
+  missing: MissingFiles;
+}
 
 /**
- * Reads a backup as a restore would, without changing anything.
- * @param expected the trailer that it must have, if known
+ * Reads a backup as a restore would, without changing anything; and its rows, which come first, once more: only its end says in
+ * which column a row names its file.
+ * @param open opens the file from its start
  * @throws invalid if it could not be restored
  */
-export async function verifyBackup(
+export async function verifyBackup(open: () => Promise<Readable>, keys: BackupKeys): Promise<VerifiedBackup> {
+  const files = new KeySet();
+  const { header, trailer } = await readArchive(await open(), keys, {
+    file: async ({ path }) => {
+      if (path.startsWith(STORAGE)) files.add(path.slice(STORAGE.length));
+    },
+  });
+  return { header, trailer, missing: await missingFrom(files, await open(), keys, trailer) };
+}
+
+async function missingFrom(
+  files: KeySet,
   file: Readable,
   keys: BackupKeys,
-  expected?: BackupTrailer,
-): Promise<{ header: BackupHeader; trailer: BackupTrailer }> {
-  const found = await readArchive(file, keys);
-  if (expected !== undefined && JSON.stringify(found.trailer) !== JSON.stringify(expected))
-    throw invalid('the backup differs from what was written');
-  return found;
+  { tables }: BackupTrailer,
+): Promise<MissingFiles> {
+  const missing = noneMissing();
+  const readers = new Map<string, (piece: Buffer) => void>();
+  for (const table of storedFileTables) {
+    const rows = new CopyRows();
+    const place = tables.find(({ name }) => name === table)?.columns.indexOf('storage_key') ?? -1;
+    readers.set(table, (piece) => {
+      for (const { [place]: key } of rows.complete(piece))
+        if (key !== undefined && !files.has(key)) noteMissing(missing, { table, key });
+    });
+  }
+  await readRows(file, keys, (table, piece) => readers.get(table)?.(piece));
+  return missing;
 }

@@ -42,7 +42,7 @@ export const BackupTrailer = Type.Object({
   file_bytes: Type.Integer({ minimum: 0 }),
   /** Hash over the path and hash of each file, in archive order. */
   files_sha256: Type.String(),
-  /** Files in homes that are missing from the backup, with the reason; the first hundred. */
+  /** Files that are missing from the backup, with the reason; the first hundred. */
   left_out: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
 });
 export type BackupTrailer = Static<typeof BackupTrailer>;
@@ -59,6 +59,7 @@ export const Backup = Type.Object({
   file: Nullable(Type.String()),
   /** Size of the file; while it is being written, the bytes read so far. */
   bytes: Type.Integer({ minimum: 0 }),
+  /** Why it failed. Of one that succeeded: the files that rows name and that it lacks, since the store has lost them. */
   error: Nullable(Type.String()),
   /** While it is queued: when it was requested. */
   started_at: Timestamp,

@@ -191,4 +191,29 @@ describe('a backup from the command line', () => {
     const again = await restore().ended;
     expect(again).toMatchObject({ status: 1, text: expect.stringContaining('the database is not empty') });
   });
+
+  it('names the files that rows name and that it lacks, when it is made, when it is verified, and when it is restored', async () => {
+    const { database } = kit;
+    await giveUp();
+    const company = await createCompany(database.db);
+    const of = `storage_key) select '${company.id}', 'logo', 'image/png', 1`;
+    const add = async (key: string) =>
+      database.pool.query(
+        `insert into assets (company_id, filename, content_type, size_bytes, ${of}, '${key}'`,
+      );
+    for (let n = 0; n < 11; n += 1) await add(`assets/lost/${n}`);
+    const reason = 'a row of assets names it, but the store lost it';
+    const backup = await ctl(['db', 'backup'], 'home').ended;
+    expect(backup.text).toContain(`\nleft out: storage/assets/lost/0 (${reason})`);
+    expect(backup.text).toContain('\nleft out: storage (1 more files were lost likewise)');
+    const [{ file } = { file: '' }] = await listBackups(database.db);
+    const told = expect.stringMatching(
+      /files, without 11 that rows name\nmissing: assets\/lost\/0 \(a row of assets names it, but the store lost it\)\n(.*\n)*and 1 more\n$/,
+    );
+    expect(await ctl(['db', 'verify', '--file', file!], 'home').ended).toEqual({ status: 0, text: told });
+    const target = await emptyDatabase('ctl_without');
+    const kept = place('home/backups/objects', file!);
+    const restore = ctl(['db', 'restore', '--file', kept, '--into', target.url], 'without');
+    expect(await restore.ended).toEqual({ status: 0, text: told });
+  });
 });

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import {
   backUpInstance,
   type BackupStore,
+  type VerifiedBackup,
   keptBackups,
   openBackupStore,
   restoreBackup,
@@ -91,8 +92,8 @@ function opener(context: CommandContext, { store, prefix }: BackupStore): () => 
 async function verify(context: CommandContext): Promise<Answer> {
   const backups = await openBackupStore(context.config);
   try {
-    const { header, trailer } = await verifyBackup(await opener(context, backups)(), keysOf(context));
-    return { value: header, text: summary(header.created_at, trailer) };
+    const verified = await verifyBackup(opener(context, backups), keysOf(context));
+    return { value: valueOf(verified), text: summary(verified) };
   } finally {
     backups.store.close();
   }
@@ -112,16 +113,26 @@ async function restore(context: CommandContext): Promise<Answer> {
       backups,
       ...keysOf(context),
     };
-    const { header, trailer } = await restoreBackup(opener(context, backups), target);
-    return { value: header, text: `restored ${summary(header.created_at, trailer)}` };
+    const verified = await restoreBackup(opener(context, backups), target);
+    return { value: valueOf(verified), text: `restored ${summary(verified)}` };
   } finally {
     storage.close();
     backups.store.close();
   }
 }
 
-function summary(made: string | Date, { tables, files }: { tables: unknown[]; files: number }): string {
-  return `the backup of ${String(made)}: ${tables.length} tables, ${files} files`;
+const valueOf = ({ header, missing }: VerifiedBackup) => ({ ...header, missing });
+
+function summary({ header, trailer, missing }: VerifiedBackup): string {
+  const { tables, files, left_out } = trailer;
+  const reasons = new Map(left_out.map(({ path: name, reason }) => [name, reason]));
+  const lines = missing.named.map(({ table: named_by, key }) => {
+    const reason = reasons.get(`storage/${key}`) ?? `a row of ${named_by} names it`;
+    return `\nmissing: ${key} (${reason})`;
+  });
+  const count = missing.count === 0 ? '' : `, without ${missing.count} that rows name`;
+  const more = missing.count > lines.length ? `\nand ${missing.count - lines.length} more` : '';
+  return `the backup of ${String(header.created_at)}: ${tables.length} tables, ${files} files${count}${lines.join('')}${more}`;
 }
 
 /** Verbs of the noun `db`. */

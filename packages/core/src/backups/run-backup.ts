@@ -56,19 +56,35 @@ export async function noteBackupProgress(
   return rowCount === 1;
 }
 
-/** @throws conflict if the backup was given up in the meantime */
+/**
+ * @param lacks which files that rows name are not in it, if any
+ * @throws conflict if the backup was given up in the meantime
+ */
 export async function finishBackup(
   tx: Tx,
   id: string,
-  { file, bytes }: { file: string; bytes: number },
+  { file, bytes, lacks }: { file: string; bytes: number; lacks: string | null },
 ): Promise<void> {
+  const error = lacks === null ? null : asError(lacks);
   const done = await tx
     .update(backups)
-    .set({ status: 'succeeded', phase: null, file, bytes, finished_at: sql`now()`, updated_at: sql`now()` })
+    .set({
+      status: 'succeeded',
+      phase: null,
+      file,
+      bytes,
+      error,
+      finished_at: sql`now()`,
+      updated_at: sql`now()`,
+    })
     .where(and(eq(backups.id, id), eq(backups.status, 'running')))
     .returning({ id: backups.id });
   if (done.length === 0) throw conflict('the backup was abandoned in the meantime');
-  if (await failedBefore(tx, id)) await tell(tx, id, 'info', 'a backup was made again');
+  const before = await beforeIt(tx, id);
+  if (before?.failed === true) await tell(tx, id, 'info', 'a backup was made again');
+  // Once: they may be lost for good.
+  if (error !== null && error !== before?.lacked)
+    await tell(tx, id, 'error', `a backup lacks files: ${error}`);
 }
 
 /** Called once its file is gone. Reports to the operator and all admins of the instance; does nothing if it has already ended. */
@@ -79,7 +95,7 @@ export async function failBackup(tx: Tx, id: string, message: string): Promise<v
       status: 'failed',
       phase: null,
       file: null,
-      error: cutText(storableText(message), ERROR_BYTES),
+      error: asError(message),
       finished_at: sql`now()`,
       updated_at: sql`now()`,
     })
@@ -88,12 +104,16 @@ export async function failBackup(tx: Tx, id: string, message: string): Promise<v
   if (failed.length > 0) await tell(tx, id, 'error', `a backup failed: ${message}`);
 }
 
-/** Whether the backup before this one failed. */
-async function failedBefore(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await tx.execute<{ status: string }>(
-    sql`select status from backups where id <> ${id} order by started_at desc, id desc limit 1`,
-  );
-  return rows[0]?.status === 'failed';
+const asError = (message: string): string => cutText(storableText(message), ERROR_BYTES);
+
+/** Whether the backup before this one failed, and what the last one that succeeded lacked. */
+async function beforeIt(tx: Tx, id: string): Promise<{ failed: boolean; lacked: string | null } | undefined> {
+  const { rows } = await tx.execute<{ failed: boolean; lacked: string | null }>(sql`
+    select status = 'failed' as failed, (
+      select error from backups where id <> ${id} and status = 'succeeded' order by started_at desc, id desc limit 1
+    ) as lacked
+    from backups where id <> ${id} order by started_at desc, id desc limit 1`);
+  return rows[0];
 }
 
 /** Sends the alert of specification, Events and observability 7. */
