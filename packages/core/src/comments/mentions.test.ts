@@ -63,6 +63,7 @@ describe('findMentions', () => {
     const hostile = ['@a', '@', '`', '` ``', '@"a', '\n```', '\\`', 'aaaa '].map((part) =>
       part.repeat(1_000_000 / part.length),
     );
+    hostile.push(`@\n${'~'.repeat(99_990)}\u2028`);
     hostile.push(`@${'a'.repeat(999_999)}`, Array.from({ length: 1400 }, (_, n) => '`'.repeat(n)).join(' '));
     for (const text of hostile) {
       const spent = cpuMs(() => {

@@ -1,3 +1,5 @@
+import { closesFence, type Fence, openingFence } from '@acp/contract';
+
 /**
  * The text of a Markdown document outside of code: each fenced block or code span becomes a space, so that its neighbours don't
  * merge. Linear in the length of any text.
@@ -9,25 +11,14 @@ export function withoutCode(markdown: string): string {
     .join('\n\n');
 }
 
-/** CommonMark: at most three spaces, three or more of one marker; closed by at least as many, or by the end. */
 function withoutFences(markdown: string): string {
   const kept: string[] = [];
-  let fence: string | undefined;
+  let fence: Fence | null = null;
   for (const line of markdown.split(/\r?\n/)) {
-    const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
-    if (fence === undefined) {
-      // The info string of a backtick fence contains no backtick; otherwise the line is a code span.
-      const opens = mark !== null && !(mark[1]!.startsWith('`') && mark[2]!.includes('`'));
-      if (opens) fence = mark[1];
-      kept.push(opens ? '' : line);
-    } else if (
-      mark &&
-      mark[2]!.trim() === '' &&
-      mark[1]![0] === fence[0] &&
-      mark[1]!.length >= fence.length
-    ) {
-      fence = undefined;
-    }
+    if (fence === null) {
+      fence = openingFence(line);
+      kept.push(fence === null ? line : '');
+    } else if (closesFence(line, fence)) fence = null;
   }
   return kept.join('\n');
 }
