@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { cpuMs } from '@acp/testkit';
 import * as fc from 'fast-check';
 import { newApiKey, Scrubber } from './index.ts';
 
@@ -47,6 +48,40 @@ describe('the scrubber', () => {
         for (const secret of known) expect(clean).not.toContain(secret);
       }),
     );
+  });
+});
+
+describe('a secret longer than what is looked for', () => {
+  /** Each starts in the text wherever it does. */
+  const covered = (text: string, secret: string): boolean[] => {
+    const found = Array.from(text, () => false);
+    for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1))
+      found.fill(true, at, at + secret.length);
+    return found;
+  };
+
+  it('is removed wherever it stands, also where it overlaps itself or has a part twice', () => {
+    const part = fc.constantFrom('a', 'ab', 'b', 'aab'.repeat(30), 'a'.repeat(70), 'b'.repeat(64));
+    const long = fc
+      .array(part, { minLength: 2, maxLength: 5 })
+      .map((parts) => parts.join('').padEnd(66, 'a'));
+    fc.assert(
+      fc.property(long, fc.array(fc.oneof(part, fc.constant(null)), { maxLength: 8 }), (secret, parts) => {
+        const text = parts.map((each) => each ?? secret).join('');
+        const stands = covered(text, secret);
+        const spans = new Scrubber([secret]).find(text);
+        const removed = Array.from(text, (_, at) => spans.some(({ start, end }) => start <= at && at < end));
+        expect(removed).toEqual(stands);
+      }),
+    );
+  });
+
+  it.each([
+    ['repeats a letter', 'a'.repeat(65_536), 'a'.repeat(1_000_000)],
+    ['is nearly there again and again', `b${'a'.repeat(65_535)}`, `b${'a'.repeat(65_534)}`.repeat(60)],
+  ])('that %s takes time in proportion to the text', (_case, secret, text) => {
+    // Quadratic behaviour takes more than a minute.
+    expect(cpuMs(() => new Scrubber([secret]).scrub(text))).toBeLessThan(20_000);
   });
 });
 

@@ -7,10 +7,13 @@ const replacement = '[redacted]';
 /** Shorter values are hardly secrets, and removing them would mangle ordinary words. */
 const minSecretLength = 8;
 
+/** A secret's occurrences are looked for by this much of it, and only then followed character by character. */
+const SOUGHT = 64;
+
 type Span = { start: number; end: number };
 
 export class Scrubber {
-  readonly #secrets = new Set<string>();
+  readonly #secrets = new Map<string, Int32Array>();
   #longest = 0;
 
   constructor(secrets: Iterable<string> = []) {
@@ -21,7 +24,7 @@ export class Scrubber {
     // In JSON text the value appears escaped.
     for (const form of [value, JSON.stringify(value).slice(1, -1)]) {
       if (form.length < minSecretLength) continue;
-      this.#secrets.add(form);
+      this.#secrets.set(form, bordersOf(form));
       this.#longest = Math.max(this.#longest, form.length);
     }
   }
@@ -52,20 +55,53 @@ export class Scrubber {
   /** Positions of secrets, in order; overlapping ones are merged with each other and with `first`. */
   find(text: string, first?: Span): Span[] {
     const found: Span[] = first ? [first] : [];
-    for (const secret of this.#secrets) {
-      for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + 1)) {
-        found.push({ start: at, end: at + secret.length });
-      }
-    }
-    found.sort((a, b) => a.start - b.start || b.end - a.end);
-    const merged: Span[] = [];
-    for (const span of found) {
-      const last = merged.at(-1);
-      if (last && span.start < last.end) last.end = Math.max(last.end, span.end);
-      else merged.push({ ...span });
-    }
-    return merged;
+    for (const [secret, borders] of this.#secrets) found.push(...joined(occurrences(text, secret, borders)));
+    return joined(found.sort((a, b) => a.start - b.start || b.end - a.end));
   }
+}
+
+/** For each length of a beginning of the text: the length of its longest shorter beginning that it also ends with. */
+function bordersOf(text: string): Int32Array {
+  const borders = new Int32Array(text.length + 1);
+  let matched = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    while (matched > 0 && text[at] !== text[matched]) matched = borders[matched]!;
+    if (text[at] === text[matched]) matched += 1;
+    borders[at + 1] = matched;
+  }
+  return borders;
+}
+
+/**
+ * Where the secret stands, also where it overlaps itself. Linear in the length of any text and any secret (Knuth, Morris, Pratt): both
+ * may be chosen to be compared again and again.
+ */
+function* occurrences(text: string, secret: string, borders: Int32Array): Generator<Span> {
+  const sought = secret.slice(0, SOUGHT);
+  for (let at = text.indexOf(sought); at !== -1;) {
+    let end = at + sought.length;
+    let matched = sought.length;
+    while (matched >= sought.length) {
+      if (matched === secret.length) yield { start: end - matched, end };
+      if (end === text.length) return;
+      if (text[end] === secret[matched]) {
+        matched += 1;
+        end += 1;
+      } else matched = borders[matched]!;
+    }
+    at = text.indexOf(sought, end - matched);
+  }
+}
+
+/** @param spans in the order of their starts */
+function joined(spans: Iterable<Span>): Span[] {
+  const merged: Span[] = [];
+  for (const span of spans) {
+    const last = merged.at(-1);
+    if (last && span.start < last.end) last.end = Math.max(last.end, span.end);
+    else merged.push({ ...span });
+  }
+  return merged;
 }
 
 /**
