@@ -57,21 +57,26 @@ const interests: Readonly<Record<AgentRole, readonly string[]>> = {
 
 /** Shorter words of titles and descriptions are ignored. */
 const SHORTEST = 4;
+/** Longer runs of letters are no words. */
+const LONGEST = 40;
+/** How much of a description is read. */
+const READ = 5000;
 
-/** How many of the question's words relate to the agent's work. */
+/** How many of the question's words relate to the agent's work: begin with a word that it is about. */
 export function roleFit(
   question: string,
   { role, title, description }: { role: AgentRole; title: string | null; description: string | null },
 ): number {
-  const asked = wordsOf(question);
-  const own = [...wordsOf(`${title ?? ''} ${description ?? ''}`)].filter((word) => word.length >= SHORTEST);
-  const about = new Set([...interests[role], ...own]);
-  let fit = 0;
-  for (const word of asked) {
-    const hit = [...about].some((each) => (each.length < SHORTEST ? word === each : word.startsWith(each)));
-    if (hit) fit += 1;
-  }
-  return fit;
+  const own = wordsOf(`${title ?? ''} ${(description ?? '').slice(0, READ)}`);
+  const about = new Set([...interests[role], ...[...own].filter((word) => word.length >= SHORTEST)]);
+  return [...wordsOf(question)].filter((word) => beginnings(word).some((each) => about.has(each))).length;
 }
 
-const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(/\p{L}+/gu) ?? []);
+/** The word, and what it may be a form of. */
+function beginnings(word: string): string[] {
+  const lengths = Array.from({ length: Math.max(0, word.length - SHORTEST) }, (_, at) => at + SHORTEST);
+  return [word, ...lengths.map((length) => word.slice(0, length))];
+}
+
+const wordsOf = (text: string): Set<string> =>
+  new Set((text.toLowerCase().match(/\p{L}+/gu) ?? []).filter((word) => word.length <= LONGEST));
