@@ -6,7 +6,10 @@ import { readVerbLine, takesBody } from './verb-lines.ts';
  * verb parser leaves it. A line is held back only as long as it might still be a verb, a blank line or a verb's body.
  */
 export class ProseStream {
-  #line = '';
+  /** The unfinished line, in pieces: joining them as each arrives would take time with the square of its length. */
+  #parts: string[] = [];
+  /** The blanks that it ends with, not emitted yet. */
+  #held = '';
   /** Number of characters of the line already emitted. */
   #given = 0;
   /** Something has been emitted, so what follows starts on a new line. */
@@ -22,10 +25,10 @@ export class ProseStream {
     const parts = text.split('\n');
     let out = '';
     for (const [index, part] of parts.entries()) {
-      this.#line += part;
-      if (index < parts.length - 1) out += this.#endLine();
+      if (part !== '') this.#parts.push(part);
+      out += index < parts.length - 1 ? this.#endLine() : this.#peek(part);
     }
-    return out + this.#peek();
+    return out;
   }
 
   /** The end of the text: returns the rest of the last line. */
@@ -34,9 +37,10 @@ export class ProseStream {
   }
 
   #endLine(): string {
-    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
-    const out = this.#takeLine(line);
-    this.#line = '';
+    const whole = this.#parts.join('');
+    const out = this.#takeLine(whole.endsWith('\r') ? whole.slice(0, -1) : whole);
+    this.#parts = [];
+    this.#held = '';
     this.#given = 0;
     return out;
   }
@@ -75,14 +79,18 @@ export class ProseStream {
     return this.#give(line, this.#fence !== null);
   }
 
-  /** The part of an unfinished line that can only be prose. */
-  #peek(): string {
-    const line = this.#line;
-    if (this.#body !== null || this.#awaiting !== null || line.trim() === '') return '';
-    if (this.#fence === null && this.#given === 0 && line.startsWith('/')) return '';
+  /** What can only be prose of the unfinished line. @param part its last piece */
+  #peek(part: string): string {
+    if (this.#body !== null || this.#awaiting !== null) return '';
     // It may be part of the line's \r\n, or of its trailing spaces.
-    const whole = line.trimEnd();
-    return whole.length > this.#given ? this.#give(whole, this.#fence !== null) : '';
+    const shown = part.trimEnd();
+    const before = this.#held;
+    this.#held = shown === '' ? before + part : part.slice(shown.length);
+    if (shown === '') return '';
+    if (this.#fence === null && this.#given === 0 && this.#parts[0]!.startsWith('/')) return '';
+    if (this.#given === 0) return this.#give(before + shown, this.#fence !== null);
+    this.#given += before.length + shown.length;
+    return before + shown;
   }
 
   #give(line: string, inFence: boolean): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ProseStream } from '@acp/contract';
+import { cpuMs } from '@acp/testkit';
 import { parse } from './parse.ts';
 
 const streamed = (pieces: readonly string[]): string => {
@@ -58,5 +59,16 @@ describe('the prose of a streamed text', () => {
     expect(stream.push('tus done\nBye')).toBe('\nBye');
     expect(stream.push('\n/unknown')).toBe('');
     expect(stream.end()).toBe('\n/unknown');
+  });
+
+  it.each([
+    ['prose', 'Hello', 'hello '.repeat(20)],
+    ['blanks after a word', 'Hello', ' '.repeat(120)],
+    ['blanks', ' ', ' '.repeat(120)],
+    ['what may be a verb', '/', 'hello '.repeat(20)],
+  ])('is found in linear time in a line of megabytes that is %s', (_case, first, piece) => {
+    const pieces = [first, ...Array.from({ length: 100_000 }, () => piece)];
+    // Quadratic behaviour takes minutes.
+    expect(cpuMs(() => streamed(pieces))).toBeLessThan(20_000);
   });
 });
