@@ -11,6 +11,8 @@ export const emptied = (name: string): ServiceError => invalid(said`${name}: may
 export class FormValues {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #whole: FormValues | null;
+  /** As read so far: a page asks for those of one name as often as it has choices. */
+  readonly #texts = new Map<string, readonly string[]>();
   /** Of a form that edits something: digests of what its fields showed. */
   readonly shown: Digests | null;
 
@@ -43,9 +45,15 @@ export class FormValues {
 
   /** All values of the name, as typed. */
   all(name: string): readonly string[] {
+    const known = this.#texts.get(name);
+    if (known !== undefined) return known;
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : [];
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return values.filter((each) => typeof each === 'string').map((text) => text.replaceAll('\r\n', '\n'));
+    const texts = values
+      .filter((each) => typeof each === 'string')
+      .map((text) => text.replaceAll('\r\n', '\n'));
+    this.#texts.set(name, texts);
+    return texts;
   }
 
   /** The text as typed; '' if absent. */
