@@ -12,6 +12,7 @@ import { sql } from 'drizzle-orm';
 import { recordRefusals } from '../egress/index.ts';
 import { type NewRunEvent, noteOnHandedOverRun } from '../runs/index.ts';
 import { ownTask, taskHasEnded } from './own-task.ts';
+import { withoutCredentials } from './without-credentials.ts';
 
 type TaskEvent = TaskEvents['events'][number];
 
@@ -25,12 +26,6 @@ const readRefused = createValidator(ReportedRefusals, 'refused');
 const MAX_BYTES = 32 * 1024 * 1024;
 /** Limit per text of an entry, in bytes; the rest is cut off. */
 const MAX_TEXT = 64 * 1024;
-
-/**
- * Only the run's worker knows the run's own key and the token of its project's module (which begins with `{"project_id":"` in
- * base64), so anything that looks like one of them is removed.
- */
-const CREDENTIAL = /sk_[0-9a-f]{64}|eyJwcm9qZWN0X2lkIjoi[\w-]+\.[0-9a-f]{64}/g;
 
 /**
  * Appends to the transcript of the task's run, in the given order, continuing its numbering.
@@ -86,5 +81,5 @@ function objectOf(payload: unknown): Record<string, unknown> {
 }
 
 function cleaned(text: string): string {
-  return cutText(text.replace(CREDENTIAL, '[redacted]'), MAX_TEXT);
+  return cutText(withoutCredentials(text), MAX_TEXT);
 }
