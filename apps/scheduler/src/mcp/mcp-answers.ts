@@ -27,7 +27,7 @@ export function listedTools(tools: readonly Tool[], scrubber: Scrubber): ListedM
     length += JSON.stringify(holder === undefined ? listed : name).length;
     if (length > LONGEST_LIST) break;
     if (holder === undefined) kept.set(called, listed);
-    else holder.left_out = [...(holder.left_out ?? []), name];
+    else (holder.left_out ??= []).push(name);
   }
   return [...kept.values()];
 }
