@@ -55,7 +55,8 @@ export class Scrubber {
   /** Positions of secrets, in order; overlapping ones are merged with each other and with `first`. */
   find(text: string, first?: Span): Span[] {
     const found: Span[] = first ? [first] : [];
-    for (const [secret, borders] of this.#secrets) found.push(...joined(occurrences(text, secret, borders)));
+    for (const [secret, borders] of this.#secrets)
+      for (const span of joined(occurrences(text, secret, borders))) found.push(span);
     return joined(found.sort((a, b) => a.start - b.start || b.end - a.end));
   }
 }
