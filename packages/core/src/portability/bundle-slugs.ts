@@ -7,6 +7,8 @@ import { slugOf } from '../skills/index.ts';
 export class BundleSlugs {
   readonly #byId = new Map<string, string>();
   readonly #taken = new Set<string>();
+  /** By slug: the number that its next twin may have. All that are lower are taken. */
+  readonly #next = new Map<string, number>();
   readonly #kind: string;
   readonly #clean: (text: string) => string;
 
@@ -22,7 +24,9 @@ export class BundleSlugs {
   add(id: string, name: string): string {
     const base = slugOf(this.#clean(name)) || this.#kind;
     let slug = base;
-    for (let n = 2; this.#taken.has(slug); n += 1) slug = `${base}-${n}`;
+    let number = this.#next.get(base) ?? 2;
+    for (; this.#taken.has(slug); number += 1) slug = `${base}-${number}`;
+    this.#next.set(base, number);
     this.#taken.add(slug);
     this.#byId.set(id, slug);
     return slug;
