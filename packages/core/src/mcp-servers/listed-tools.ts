@@ -37,7 +37,7 @@ export async function listedMcpTools(
     .select({ tools: mcp_servers.listed_tools })
     .from(mcp_servers)
     .where(eq(mcp_servers.id, id));
-  const allowed = allowed_tools as string[] | null;
+  const isAllowed = among(allowed_tools as string[] | null);
   const plugins = await listPluginTools(tx, company_id);
   const taken = new Set(plugins.map((tool) => `${tool.namespace}__${tool.name}`));
   return ((row?.tools ?? []) as ListedMcpTool[]).map((tool) => ({
@@ -46,7 +46,7 @@ export async function listedMcpTools(
     description: tool.description,
     input_schema: tool.input_schema,
     read_only: tool.read_only,
-    allowed: allowed === null || allowed.includes(tool.name),
+    allowed: isAllowed(tool.name),
     left_out: tool.left_out ?? [],
     taken: taken.has(`${name}__${tool.called}`),
   }));
@@ -66,16 +66,24 @@ export async function companyMcpTools(tx: Tx, company_id: string): Promise<Compa
     .from(mcp_servers)
     .where(and(eq(mcp_servers.company_id, company_id), eq(mcp_servers.enabled, true)))
     .orderBy(asc(mcp_servers.created_at), asc(mcp_servers.id));
-  return rows.flatMap(({ server_id, namespace, listed, allowed, restricted, access }) =>
-    (listed as ListedMcpTool[])
-      .filter(({ name }) => allowed === null || (allowed as string[]).includes(name))
+  return rows.flatMap(({ server_id, namespace, listed, allowed, restricted, access }) => {
+    const isAllowed = among(allowed as string[] | null);
+    const callers = access.map(({ agent_id, tools }) => ({ agent_id, mayCall: among(tools) }));
+    return (listed as ListedMcpTool[])
+      .filter(({ name }) => isAllowed(name))
       .map((tool) => ({
         ...tool,
         server_id,
         namespace,
         agents: restricted
-          ? access.filter(({ tools }) => tools?.includes(tool.name) ?? true).map(({ agent_id }) => agent_id)
+          ? callers.filter(({ mayCall }) => mayCall(tool.name)).map(({ agent_id }) => agent_id)
           : undefined,
-      })),
-  );
+      }));
+  });
+}
+
+/** Whether a name is one of these; null: any is. A server may list five hundred tools, and so may each of its agents. */
+function among(names: readonly string[] | null): (name: string) => boolean {
+  const all = names && new Set(names);
+  return (name) => all?.has(name) ?? true;
 }
