@@ -2,8 +2,7 @@
  * Input schemas written by third parties. Compiling and applying them executes their content: exploding combinations,
  * patterns that backtrack for hours. Each step has a time limit, and so does the total for all schemas of one owner.
  */
-import { createContext, Script } from 'node:vm';
-import { invalid, ServiceError } from '@acp/kernel';
+import { invalid, ServiceError, withinTime } from '@acp/kernel';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { inTimeOf } from './schema-time.ts';
@@ -20,31 +19,6 @@ const MAY_EXPLODE = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRe
 /** Limit for the product of the lengths, which keeps the check within a few milliseconds. */
 const LARGEST_PRODUCT = 5_000_000;
 
-const place = createContext({ work: undefined as unknown });
-const script = new Script('work()');
-
-/**
- * Throws an error with code ERR_SCRIPT_EXECUTION_TIMEOUT; V8 can interrupt regular expressions too. The limit is wall-clock
- * time: if the machine gave this thread no CPU in the meantime, the work is not to blame and is retried.
- */
-function withinTime<T>(work: () => T, attempts = 3): T {
-  const before = process.threadCpuUsage();
-  place.work = work;
-  try {
-    return script.runInContext(place, { timeout: TIME_LIMIT_MS }) as T;
-  } catch (err) {
-    const { user, system } = process.threadCpuUsage(before);
-    const isBusy = (user + system) / 1000 > TIME_LIMIT_MS / 2;
-    if (!isTimeout(err) || isBusy || attempts === 1) throw err;
-    return withinTime(work, attempts - 1);
-  } finally {
-    place.work = undefined;
-  }
-}
-
-const isTimeout = (err: unknown): boolean =>
-  (err as { code?: unknown } | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
-
 /**
  * Compiled on first use, or immediately if its author should see the error, and kept for as long as its owner. Throws
  * `invalid`, and `rateLimited` once the owner's schemas have used too much time.
@@ -56,7 +30,7 @@ export function outsideValidator(
   let compiled: ValidateFunction | undefined;
   const text = JSON.stringify(schema);
   const mayExplode = MAY_EXPLODE.test(text);
-  const limited = <T>(work: () => T): T => inTimeOf(owner, () => withinTime(work));
+  const limited = <T>(work: () => T): T => inTimeOf(owner, () => withinTime(TIME_LIMIT_MS, work));
   if (at_once)
     try {
       compiled = limited(() => compile(schema));

@@ -127,6 +127,7 @@ export {
   writeInside,
 } from './safe-files.ts';
 export { keyFingerprint, Vault } from './vault.ts';
+export { isOverTime, withinTime } from './within-time.ts';
 export { issueLicense, readGivenLicense, readLicense } from './license.ts';
 export type { License } from './license.ts';
 export { alertTargets } from './alert-targets.ts';

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { foldedText } from './folded-text.ts';
 import type { Tx } from '@acp/db';
+import { highlightInTime } from './highlight-in-time.ts';
 import { html, type Html } from './html.ts';
 import { type MarkedText, splitAtTexts } from './markdown.ts';
 import { resolveReferences } from './references.ts';
@@ -66,7 +67,7 @@ export class MarkdownRenderer {
     }
     if (inline) {
       const { renderMarkdown } = await (inlineRenderer ??= import('./render-markdown.ts'));
-      return this.#keep(key, renderMarkdown(text));
+      return this.#keep(key, renderMarkdown(text, highlightInTime));
     }
     const work = this.#thread.render(text, wait).then((rendered) => this.#keep(key, rendered));
     // Work in progress is cached for the next reader, even if this one is gone.

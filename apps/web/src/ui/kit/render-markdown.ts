@@ -10,7 +10,7 @@ import sanitize from 'sanitize-html';
 import { highlight, references, taskLists } from './markdown-rules.ts';
 import type { Html } from './html.ts';
 
-const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false, highlight })
+const parser = new MarkdownIt({ html: false, linkify: true, breaks: true, typographer: false })
   .use(taskLists)
   .use(references);
 
@@ -69,6 +69,7 @@ const options: sanitize.IOptions = {
   },
 };
 
-export function renderMarkdown(text: string): Html {
-  return `<div class="markdown">${sanitize(parser.render(text), options)}</div>`;
+/** @param colour highlights code; the default takes any time */
+export function renderMarkdown(text: string, colour = highlight): Html {
+  return `<div class="markdown">${sanitize(parser.set({ highlight: colour }).render(text), options)}</div>`;
 }

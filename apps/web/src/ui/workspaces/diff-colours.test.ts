@@ -48,6 +48,14 @@ describe('the colours of a diff', () => {
     }
   });
 
+  it('leave out what takes a grammar seconds', () => {
+    const slow = `@@ -0,0 +1,1971 @@\n+int a = 1;\n${'+a b c d e\n'.repeat(1970)}`;
+    const lines = coloured('a.cs', slow);
+    expect(lines.some((line) => line.includes('hljs'))).toBe(false);
+    expect(lines.slice(1, 3).map(readable)).toEqual(['int a = 1;', 'a b c d e']);
+    expect(coloured('a.cs', '@@ -0,0 +1,1 @@\n+int a = 1;\n')[1]).toContain('hljs');
+  });
+
   it('end where a page would take long: the rest is plain, and complete', () => {
     const patch = `@@ -0,0 +1,900 @@\n${'+const a = "text";\n'.repeat(900)}`;
     const colours = new DiffColours();

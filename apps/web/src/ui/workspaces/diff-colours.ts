@@ -1,22 +1,25 @@
 /** Highlights the lines of a diff: each side of a hunk is highlighted as a fragment of the file. */
 import { html, type Html } from '../kit/html.ts';
-import { highlight } from '../kit/markdown-rules.ts';
+import { highlightInTime } from '../kit/highlight-in-time.ts';
+import { hasGrammar } from '../kit/markdown-rules.ts';
 import type { DiffLine } from './read-patch.ts';
 
-/** Limit per page, in characters; the rest is not highlighted. This much takes some thirty milliseconds. */
+/** Limits per page, in characters and in time of the processor; the rest is not highlighted. Code takes some thirty milliseconds. */
 const MOST = 40_000;
+const MOST_MS = 200;
 
 export type LineHtml = (line: DiffLine) => Html;
 
 /** Highlighter for one page. */
 export class DiffColours {
   #left = MOST;
+  #left_ms = MOST_MS;
 
   /** Returns a function that maps each line to its escaped, highlighted text. */
   of(path: string, lines: readonly DiffLine[]): LineHtml {
     const language = languageOf(path);
     const coloured = new Map<DiffLine, Html>();
-    if (language !== '')
+    if (hasGrammar(language))
       for (const hunk of hunksOf(lines)) {
         // Lines on both sides get the colours of the file's current version.
         this.#colour(hunk, 'removed', language, coloured);
@@ -35,8 +38,11 @@ export class DiffColours {
     if (kind === 'removed' && side.every((line) => line.kind === 'context')) return;
     const code = side.map(({ text }) => text).join('\n');
     this.#left -= code.length;
-    if (this.#left < 0) return;
-    const highlighted = highlight(code, language);
+    if (this.#left < 0 || this.#left_ms < 0) return;
+    const before = process.threadCpuUsage();
+    const highlighted = highlightInTime(code, language);
+    const { user, system } = process.threadCpuUsage(before);
+    this.#left_ms -= (user + system) / 1000;
     if (highlighted === '') return;
     for (const [at, text] of linesOf(highlighted).entries()) coloured.set(side[at]!, text);
   }
