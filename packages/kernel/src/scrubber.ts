@@ -57,7 +57,7 @@ export class Scrubber {
     const found: Span[] = first ? [first] : [];
     for (const [secret, borders] of this.#secrets)
       for (const span of joined(occurrences(text, secret, borders))) found.push(span);
-    return joined(found.sort((a, b) => a.start - b.start || b.end - a.end));
+    return joined(found.toSorted((a, b) => a.start - b.start || b.end - a.end));
   }
 }
 
