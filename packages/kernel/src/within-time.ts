@@ -1,7 +1,8 @@
-import { createContext, Script } from 'node:vm';
+import { type Context, createContext, Script } from 'node:vm';
 
-const place = createContext({ work: undefined as unknown });
-const script = new Script('work()');
+/** Made on first use: a context takes a megabyte, and most processes need none. */
+let made: { place: Context & { work?: unknown }; script: Script } | undefined;
+const make = () => ({ place: createContext(), script: new Script('work()') });
 
 /**
  * Ends work that takes longer: V8 can interrupt whatever it does, regular expressions too. The limit is wall-clock time: if the machine
@@ -9,6 +10,7 @@ const script = new Script('work()');
  * @throws an error that `isOverTime`
  */
 export function withinTime<T>(limit_ms: number, work: () => T, attempts = 3): T {
+  const { place, script } = (made ??= make());
   const before = process.threadCpuUsage();
   place.work = work;
   try {
