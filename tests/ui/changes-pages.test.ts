@@ -157,6 +157,19 @@ describe('the changes of an issue', () => {
     expect((await member.get(changes)).text).toContain('data-status="approved"');
   });
 
+  it('are not said to be asked of an assignee where nobody is', async () => {
+    await database.db
+      .update(schema.issues)
+      .set({ assignee_agent_id: null })
+      .where(eq(schema.issues.id, issue.id));
+    const member = Browser.of(app, cast.member);
+    expect((await member.get(changes)).text).not.toContain('wakes the assignee');
+    const asked = await member.post(`${changes}/review`, { verdict: 'request_changes', body_markdown: '' });
+    const { text } = await member.get(asked.headers.location!);
+    expect(text).toContain('nobody is assigned who would make them');
+    expect(text).not.toContain('The assignee is asked');
+  });
+
   it('are pushed, and made a pull request, by a form; one act at a time', async () => {
     const member = Browser.of(app, cast.member);
     expect((await member.get(changes)).text).toContain(`action="${changes}/pull-request"`);
@@ -191,6 +204,9 @@ describe('a comment on a line', () => {
   it('is deleted by its author or by an admin, and by nobody else', async () => {
     const made = await comment(Browser.of(app, cast.admin));
     const [, id] = /#review-(.+)$/.exec(made.headers.location!)!;
+    const offered = async (person: Cast['admin']) =>
+      (await Browser.of(app, person).get(changes)).text.includes(`/review-comments/${id!}/delete`);
+    expect([await offered(cast.member), await offered(cast.admin)]).toEqual([false, true]);
     const remove = (person: Cast['admin']) => Browser.of(app, person).post(`/review-comments/${id!}/delete`);
     expect((await remove(cast.member)).status).toBe(403);
     expect((await remove(cast.stranger)).status).toBe(404);

@@ -10,6 +10,7 @@ export {
   deleteReviewComment,
   findReviewComment,
   listReviewComments,
+  mayDeleteReviewComment,
   updateReviewComment,
 } from './review-comments.ts';
 export { reviewWorkspace } from './review.ts';

@@ -115,16 +115,21 @@ export async function updateReviewComment(
 
 /** @throws forbidden for another's comment, except for admins */
 export async function deleteReviewComment(tx: Tx, actor: Actor, subject: ReviewCommentRow): Promise<void> {
-  if (!isAuthor(actor, subject) && !isCompanyAdmin(actor, subject.company_id))
-    throw forbidden('the comment is someone else’s');
+  if (!mayDeleteReviewComment(actor, subject)) throw forbidden('the comment is someone else’s');
   const [row] = await tx.delete(review_comments).where(eq(review_comments.id, subject.id)).returning();
   const issue = await findIssue(tx, subject.issue_id);
   if (!row || !issue) throw notFound();
   await recordChanges(tx, actor, [changeOf(issue, row, 'deleted')]);
 }
 
+/** Its author, or an admin of the company. */
+export const mayDeleteReviewComment = (actor: Actor, comment: Authored & { company_id: string }): boolean =>
+  isAuthor(actor, comment) || isCompanyAdmin(actor, comment.company_id);
+
+type Authored = Pick<ReviewComment, 'author_user_id' | 'author_agent_id'>;
+
 /** Keys without a person are never authors: any of them could have written it. */
-function isAuthor(actor: Actor, { author_user_id, author_agent_id }: ReviewCommentRow): boolean {
+function isAuthor(actor: Actor, { author_user_id, author_agent_id }: Authored): boolean {
   const { user_id, agent_id } = actorColumns(actor);
   if (agent_id !== null) return agent_id === author_agent_id;
   return user_id !== null && author_agent_id === null && user_id === author_user_id;

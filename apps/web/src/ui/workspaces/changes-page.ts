@@ -17,6 +17,8 @@ export interface ChangesView {
   commits: readonly WorkspaceCommit[];
   diff: DiffView;
   acts: ActsView;
+  /** Whether the issue is given to somebody, who would make other changes. */
+  assigned: boolean;
   /** The run to which the changes are limited; null: all. */
   run_id: string | null;
   /** The only file shown; null: all. */
@@ -194,9 +196,9 @@ function lostRemarks({ files, workspace, diff }: ChangesView): Html {
   </section>`;
 }
 
-function reviewForm({ workspace, diff, draft }: ChangesView): Html {
+function reviewForm({ workspace, diff, draft, assigned }: ChangesView): Html {
   const open = diff.comments.filter(({ status: state }) => state === 'open').length;
-  const hint =
+  const wakes =
     open === 0
       ? t`Asking for changes wakes the assignee.`
       : plural(
@@ -204,6 +206,7 @@ function reviewForm({ workspace, diff, draft }: ChangesView): Html {
           'Asking for changes wakes the assignee, who receives the open line comment.',
           'Asking for changes wakes the assignee, who is told the # open comments on lines.',
         );
+  const hint = assigned ? wakes : t`Nobody is assigned who would make other changes.`;
   return html`<form class="card" method="post" action="/issues/${workspace.issue_id}/changes/review">
     <h2>Review</h2>
     !${textarea({ name: 'body_markdown', id: 'review', label: 'Your review', rows: 3, value: draft, hint })}

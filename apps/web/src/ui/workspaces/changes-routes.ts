@@ -8,6 +8,7 @@ import {
   listReviewComments,
   listWorkProducts,
   listWorkspaceActions,
+  mayDeleteReviewComment,
   presentWorkspace,
 } from '@acp/core';
 import { isUuid } from '@acp/kernel';
@@ -31,6 +32,7 @@ const MOST_COMMITS = 50;
 const done: Record<string, string> = texts({
   approve: 'It is approved.',
   request_changes: 'The assignee is asked for changes.',
+  unassigned: 'Changes are asked for, but nobody is assigned who would make them.',
 });
 
 interface Wanted {
@@ -114,9 +116,11 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
       nameOf: ({ author_agent_id: id, author_user_name }) =>
         id === null ? (author_user_name ?? t`somebody`) : (names.get(id) ?? t`an agent`),
       can_write: mayWrite(context),
+      mayDelete: (comment) => mayDeleteReviewComment(context.user, comment),
       frozen: run_id !== null,
     },
     acts: await actsOf(context),
+    assigned: subject.assignee_agent_id !== null,
     run_id,
     path,
     next_cursor: diffs.next_cursor,
@@ -160,7 +164,11 @@ export const changesRoutes: UiRoute[] = [
       verdict: form.text('verdict') as 'approve',
       body_markdown: form.cleared('body_markdown'),
     }),
-    next: (c, _, form) => `/issues/${c.subject.id}/changes?done=${form.text('verdict')}`,
+    next: (c, _, form) => {
+      const verdict = form.text('verdict');
+      const isHeard = verdict === 'approve' || c.subject.assignee_agent_id !== null;
+      return `${back(c)}?done=${isHeard ? verdict : 'unassigned'}`;
+    },
     failed,
   }),
   action('/issues/{issueId}/changes/push', acts.push, { read: () => ({}), next: back, failed }),

@@ -17,6 +17,7 @@ export interface DiffView {
   comments: readonly ReviewComment[];
   nameOf: (comment: ReviewComment) => string;
   can_write: boolean;
+  mayDelete: (comment: ReviewComment) => boolean;
   /** Whether commenting is disabled: the changes of a single run are history. */
   frozen: boolean;
 }
@@ -195,7 +196,7 @@ export function remark(comment: ReviewComment, view: DiffView, state?: string): 
       !${when(state, (text) => html`<span class="soft small">${text}: ${side === 'old' ? t`line ${line} before` : t`line ${line}`}</span>`)}
       !${when(!open, () => html`<span class="soft small">resolved</span>`)}
       <span class="grow"></span>
-      !${when(view.can_write, () => html`!${act(open ? 'resolve' : 'reopen', open ? t`Resolve` : t`Open again`)}!${act('delete', t`Delete`)}`)}
+      !${when(view.can_write, () => html`!${act(open ? 'resolve' : 'reopen', open ? t`Resolve` : t`Open again`)}!${when(view.mayDelete(comment), () => act('delete', t`Delete`))}`)}
     </p>
     !${when(state === undefined ? null : line_text, (text) => html`<pre class="wrapped soft small">${text}</pre>`)}
     !${
