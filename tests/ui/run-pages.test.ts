@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
+import { recordRefusals } from '@acp/core';
 import { type Database, schema } from '@acp/db';
-import { createIssue } from '@acp/testkit';
+import { createAgent, createIssue } from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -35,7 +36,7 @@ async function run(
   entries: Entries = turns,
 ) {
   const { company_id, agent_id } = cast;
-  const issue = await createIssue(database.db, { id: company_id });
+  const issue = await createIssue(database.db, { id: company_id }, { assignee_agent_id: agent_id });
   const [row] = await database.db
     .insert(schema.heartbeat_runs)
     .values({
@@ -233,12 +234,59 @@ it('says why a run failed in the reader’s language, where the service says it,
   }
 });
 
+it('a run leads to the pages of admins only those who may open them', async () => {
+  const { run_id } = await run({ status: 'failed', error: 'refused', error_category: 'quota' });
+  const { company_id } = cast;
+  await recordRefusals(database.db, { company_id, run_id }, [
+    { host: 'secret.example', port: 443, door: 'program', times: 2 },
+  ]);
+  const links = async (person: Cast['admin']) => {
+    const { text } = await Browser.of(app, person).get(`/runs/${run_id}/facts`);
+    expect(text).toContain('secret.example');
+    return ['providers', 'egress'].map((page) => text.includes(`/companies/${company_id}/${page}"`));
+  };
+  expect(await links(cast.admin)).toEqual([true, true]);
+  expect(await links(cast.member)).toEqual([false, false]);
+});
+
+it('a run offers nothing about an issue that is in the trash, and runs who has it now', async () => {
+  const { run_id, issue_id } = await run();
+  const { company_id } = cast;
+  const member = Browser.of(app, cast.member);
+  const page = async () => (await member.get(`/runs/${run_id}`)).text;
+  const set = async (values: Partial<typeof schema.issues.$inferInsert>) =>
+    database.db.update(schema.issues).set(values).where(eq(schema.issues.id, issue_id));
+  const [workspace] = await database.db
+    .insert(schema.workspaces)
+    .values({ company_id, issue_id, kind: 'folder', state: 'ready', version: 1 })
+    .returning();
+  const file = { status: 'added', additions: 1, deletions: 0, binary: false, patch_truncated: false };
+  await database.db
+    .insert(schema.workspace_files)
+    .values({ ...file, workspace_id: workspace!.id, run_id, path: 'a.ts', position: 0 });
+  expect(await page()).toMatch(/what it changed[^]*Run again/);
+  const other = await createAgent(database.db, { id: company_id });
+  await set({ assignee_agent_id: other.id });
+  expect(await page()).toContain('Run the assignee');
+  expect(await page()).not.toContain('Run again');
+  await set({ assignee_agent_id: null });
+  expect(await page()).not.toContain('/trigger"');
+  await set({ assignee_agent_id: cast.agent_id, deleted_at: new Date() });
+  expect(await page()).not.toContain(issue_id);
+});
+
 it('a run for one person alone tells others when it ran, and nothing of what was said', async () => {
   const { run_id } = await run({ private_to_user_id: cast.admin.user_id });
   const rows = async (person: Cast['admin']) =>
     rowsOf((await Browser.of(app, person).get(`/runs/${run_id}/part/steps`)).text);
   expect(await rows(cast.admin)).toHaveLength(5);
   expect(await rows(cast.viewer)).toEqual(['Waited 9.0 s']);
+  await recordRefusals(database.db, { company_id: cast.company_id, run_id }, [
+    { host: 'private.example', port: 443, door: 'program', times: 1 },
+  ]);
+  const facts = async (person: Cast['admin']) => (await Browser.of(app, person).get(`/runs/${run_id}`)).text;
+  expect(await facts(cast.admin)).toContain('private.example');
+  expect(await facts(cast.viewer)).not.toContain('private.example');
 });
 
 function inPieces(response: request.Response, done: (error: Error | null, body: unknown) => void): void {
@@ -299,6 +347,14 @@ it('of a run in a private chat others download nothing, and read nothing of it i
     'Nothing you are allowed to read.',
   );
   expect((await Browser.of(app, cast.admin).get(compared)).status).toBe(200);
+});
+
+it('two runs that said nothing are not said to be withheld', async () => {
+  const first = await run({ status: 'failed' }, []);
+  const second = await run({ status: 'failed', issue_id: first.issue_id, created_at: at(100) }, []);
+  const { text } = await Browser.of(app, cast.admin).get(`/runs/${second.run_id}/compare`);
+  expect(text).toContain('Neither run said anything.');
+  expect(text).not.toContain('allowed to read');
 });
 
 it('a run is compared with the one before at the same work, and with no other', async () => {

@@ -30,7 +30,7 @@ export {
   takeBackRun,
 } from './hand-over-run.ts';
 export type { TakenBackRun } from './hand-over-run.ts';
-export { presentRun } from './present.ts';
+export { mayReadRun, presentRun } from './present.ts';
 export { parseRanges } from './parse-ranges.ts';
 export { listTranscriptRanges } from './read-ranges.ts';
 export type { TranscriptEntry, TranscriptRange } from './read-ranges.ts';

@@ -6,7 +6,7 @@ import type { RunRow } from './types.ts';
 const EVENT_TEXT_BYTES = 2048;
 
 /** Whether the caller may read the run's subject and output, and not only see that it ran. */
-function mayReadRun(run: Pick<RunRow, 'id' | 'private_to_user_id'>, reader: Actor | null): boolean {
+export function mayReadRun(run: Pick<RunRow, 'id' | 'private_to_user_id'>, reader: Actor | null): boolean {
   if (run.private_to_user_id === null) return true;
   if (reader?.kind === 'user') return reader.user_id === run.private_to_user_id;
   // The run's own program.

@@ -2,7 +2,7 @@
 import type { Run } from '@acp/contract';
 import { count, duration, money, words } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
-import { say, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { emptyState, status } from '../kit/parts.ts';
 import { textDiff } from '../kit/text-diff.ts';
 
@@ -11,6 +11,8 @@ export interface Compared {
   /** The run's output; likewise for the previous one. */
   text: string;
   before: { run: Run; text: string } | null;
+  /** Whether the reader may read the output of both. */
+  readable: boolean;
 }
 
 type Fact = readonly [label: string, of: (run: Run) => Html];
@@ -26,7 +28,7 @@ const facts: readonly Fact[] = texts([
   ['Error', (run) => html`${run.error === null ? '–' : say(run.error)}`],
 ]);
 
-export function compareBody({ run, text, before }: Compared): Html {
+export function compareBody({ run, text, before, readable }: Compared): Html {
   if (before === null)
     return emptyState('Nothing to compare with', html`This is the agent’s first run on this work.`);
   return html`<section class="card scroll-x" tabindex="0" aria-label="Figures">
@@ -53,6 +55,6 @@ export function compareBody({ run, text, before }: Compared): Html {
     </section>
     <section class="card" aria-label="What was said">
       <h2>What was said</h2>
-      !${before.text === '' && text === '' ? html`<p class="soft">Nothing you are allowed to read.</p>` : textDiff(before.text, text)}
+      !${before.text === '' && text === '' ? html`<p class="soft">${readable ? t`Neither run said anything.` : t`Nothing you are allowed to read.`}</p>` : textDiff(before.text, text)}
     </section>`;
 }

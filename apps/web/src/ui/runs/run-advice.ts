@@ -4,15 +4,21 @@ import { html, type Html } from '../kit/html.ts';
 interface Place {
   company_id: string;
   agent_id: string;
+  /** Providers are set up by admins. */
+  is_admin: boolean;
 }
 
 const advice: Record<string, (place: Place) => Html> = {
-  auth: ({ company_id }) =>
-    html`The provider refused the key. <a href="/companies/${company_id}/providers">Enter a new one</a>, test
-      it, and run the agent again.`,
-  quota: ({ company_id }) =>
-    html`The provider has no quota left for the key. It is tried again when its pause ends;
-      <a href="/companies/${company_id}/providers">another provider</a> would be tried immediately.`,
+  auth: ({ company_id, is_admin }) =>
+    is_admin
+      ? html`The provider refused the key. <a href="/companies/${company_id}/providers">Enter a new one</a>,
+          test it, and run the agent again.`
+      : html`The provider refused the key. An admin can enter a new one.`,
+  quota: ({ company_id, is_admin }) =>
+    is_admin
+      ? html`The provider has no quota left for the key. It is tried again when its pause ends;
+          <a href="/companies/${company_id}/providers">another provider</a> would be tried immediately.`
+      : html`The provider has no quota left for the key. It is tried again when its pause ends.`,
   config: ({ agent_id }) =>
     html`Something in the agent’s settings keeps it from running.
       <a href="/agents/${agent_id}/settings">Look at its adapter, model and provider</a>; the adapter can be

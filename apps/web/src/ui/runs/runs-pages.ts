@@ -1,4 +1,4 @@
-import { type EgressRefusal, type Run, type RunEvent, runStatuses } from '@acp/contract';
+import { type EgressRefusal, type Issue, type Run, type RunEvent, runStatuses } from '@acp/contract';
 import { adapterName } from '../kit/adapter-names.ts';
 import { clipped, count, duration, exactTime, firstWords, money, timeAgo, words } from '../kit/format.ts';
 import { choice, type Offer } from '../kit/choice.ts';
@@ -166,12 +166,13 @@ interface RunView {
   run: Run;
   agent: AgentOutline | undefined;
   /** Undefined if it is in the trash. */
-  issue: IssueName | undefined;
+  issue: (IssueName & Pick<Issue, 'assignee_agent_id'>) | undefined;
   events: readonly RunEvent[];
   time: RunTime;
   /** Category of the run's error. */
   error_category: string | null;
   can_cancel: boolean;
+  is_admin: boolean;
   /** Whether its programs left changed files. */
   changes: boolean;
   /** Hosts that the run was denied access to. */
@@ -210,6 +211,7 @@ export function runFacts({
   issue,
   error_category,
   can_cancel,
+  is_admin,
   changes,
   refused,
 }: Omit<RunView, 'events' | 'time' | 'error'>): Html {
@@ -222,12 +224,12 @@ export function runFacts({
       run.error,
       (error) =>
         html`<p class="error">${say(error)}</p>
-          !${runAdvice(error_category, run)}`,
+          !${runAdvice(error_category, { ...run, is_admin })}`,
     )}
     <dl class="facts">
       !${fact(t`Agent`, agent ? html`<a href="/agents/${agent.id}">${agent.name}</a>` : t`an agent`)}
       !${run.issue_id ? fact(t`Issue`, html`!${when(issue, issueLink)} ${issue ? issue.title : t`in the trash`}`) : ''}
-      !${changes && run.issue_id ? fact(t`Changes`, html`<a href="/issues/${run.issue_id}/changes?run=${run.id}">what it changed</a>`) : ''}
+      !${changes && issue ? fact(t`Changes`, html`<a href="/issues/${issue.id}/changes?run=${run.id}">what it changed</a>`) : ''}
       !${fact(t`Why`, html`${words(run.wake_reason)} ${run.trigger_detail ?? ''}`)}
       !${fact(t`Adapter`, html`${adapterName(run.adapter_type)} ${run.model ?? ''}`)}
       !${fact(t`Created`, exactTime(run.created_at))}
@@ -239,14 +241,20 @@ export function runFacts({
       !${live ? '' : fact(t`Before`, html`<a href="/runs/${run.id}/compare">compare with the last run</a>`)}
       !${run.retry_of_run_id ? fact(t`Retry of`, html`<a href="/runs/${run.retry_of_run_id}">a lost run</a>`) : ''}
     </dl>
-    !${when(refused.length > 0, () => refusedHosts(run, refused))}
+    !${when(refused.length > 0, () => refusedHosts(run, refused, is_admin))}
     !${when(live && can_cancel, () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'danger small' }))}
-    !${when(!live && can_cancel && run.kind === 'heartbeat' && run.issue_id, (issue_id) => againForms(issue_id, run))}`;
+    !${when(!live && can_cancel && run.kind === 'heartbeat' && issue, (of) => againForms(of, run))}`;
 }
 
-/** Runs again as before, or with another model this once. A remote worker chooses its model itself. */
-function againForms(issue_id: string, { adapter_type, model }: Run): Html {
-  const path = `/issues/${issue_id}/trigger`;
+/**
+ * Runs again as before, or with another model this once. A remote worker chooses its model itself. It is the assignee that runs:
+ * nobody, or somebody else, if the issue was taken from the agent.
+ */
+function againForms(issue: NonNullable<RunView['issue']>, { agent_id, adapter_type, model }: Run): Html {
+  if (issue.assignee_agent_id === null) return '';
+  const path = `/issues/${issue.id}/trigger`;
+  if (issue.assignee_agent_id !== agent_id)
+    return postButton(path, 'Run the assignee', { class: 'quiet small' });
   return html`!${postButton(path, 'Run again', { class: 'quiet small' })}
   !${when(
     adapter_type !== 'remote',
@@ -262,7 +270,7 @@ function againForms(issue_id: string, { adapter_type, model }: Run): Html {
 }
 
 /** Hosts that the run was denied access to, with a link to the list for those who can change it. */
-function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): Html {
+function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[], is_admin: boolean): Html {
   return html`<h3>Hosts in use that are not allowed</h3>
     <ul>
       !${each(
@@ -274,6 +282,11 @@ function refusedHosts({ company_id }: Run, refused: readonly EgressRefusal[]): H
       )}
     </ul>
     <p class="soft small">
-      Admins set the allowed hosts on the page <a href="/companies/${company_id}/egress">Network access</a>.
+      !${
+        is_admin
+          ? html`Admins set the allowed hosts on the page
+              <a href="/companies/${company_id}/egress">Network access</a>.`
+          : html`Admins set the allowed hosts.`
+      }
     </p>`;
 }

@@ -1,5 +1,6 @@
 import { type Run, runEndpoints, runStatuses } from '@acp/contract';
 import {
+  findIssue,
   findRunBefore,
   hasChangedFiles,
   issueNames,
@@ -8,6 +9,7 @@ import {
   listRuns,
   listRunSteps,
   listRunTools,
+  mayReadRun,
   presentRun,
   readRunText,
   runRefusals,
@@ -46,11 +48,13 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   return {
     run,
     agent,
-    issue: (await issueNames(tx, company_id, [run.issue_id])).get(run.issue_id ?? ''),
+    issue: run.issue_id === null ? undefined : await findIssue(tx, run.issue_id),
     error_category: subject.error_category,
     can_cancel: roleIn(user, company_id) !== 'viewer',
+    is_admin: roleIn(user, company_id) === 'admin',
     changes: await hasChangedFiles(tx, run.id),
-    refused: await runRefusals(tx, run.id),
+    // Where a run wanted to go says what it is about.
+    refused: mayReadRun(subject, user) ? await runRefusals(tx, run.id) : [],
   };
 }
 
@@ -88,6 +92,7 @@ async function comparePage({ tx, user, subject, company_id, ...context }: UiCont
         { label: t`Run`, path: `/runs/${subject.id}` },
       ],
       body: compareBody({
+        readable: [subject, before].every((one) => one === undefined || mayReadRun(one, user)),
         run: presentRun(subject, user),
         text: await readRunText(tx, user, subject.id),
         before: before
