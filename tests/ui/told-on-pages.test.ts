@@ -101,3 +101,16 @@ it('an earlier revision of a document says which it is', async () => {
   );
   expect(await mainOf(rows[0]!.at)).toMatch(/Staged, revision 1/);
 });
+
+it('a provider is said to be paused for as long as it is', async () => {
+  const { providerId } = await createStage(pages.database, cast);
+  const pausedUntil = async (interval: string) =>
+    pages.database.pool.query(
+      `update providers set pause_reason = 'quota used up', paused_until = now() + $2::interval where id = $1`,
+      [providerId, interval],
+    );
+  await pausedUntil('1 hour');
+  expect(await mainOf(`/providers/${providerId}`)).toContain('Paused: quota used up');
+  await pausedUntil('-1 hour');
+  expect(await mainOf(`/providers/${providerId}`)).not.toContain('quota used up');
+});

@@ -70,7 +70,8 @@ export function providerForm(
   </form>`;
 }
 
-export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | null): Html {
+export function testPart(provider: Provider, tested: ProviderTest | null): Html {
+  const { id, pause_reason } = provider;
   const said = ({ ok, model_count, latency_ms, error }: ProviderTest): Html =>
     ok
       ? html`<p class="notice good" role="status">
@@ -80,7 +81,7 @@ export function testPart({ id, pause_reason }: Provider, tested: ProviderTest | 
       : html`<p class="error form-error" role="alert">${say(error ?? 'It did not answer.')}</p>`;
   return html`<section class="card">
     <h2>Test</h2>
-    !${when(pause_reason, (reason) => html`<p class="error">Paused: ${say(reason)}</p>`)}!${when(tested, said)}
+    !${when(stateOf(provider) === 'paused' && pause_reason, (reason) => html`<p class="error">Paused: ${say(reason)}</p>`)}!${when(tested, said)}
     <p class="soft">A scheduler asks for the list of models with the stored key; nothing is spent.</p>
     !${postButton(`/providers/${id}/test`, 'Test it', { class: 'quiet' })}
   </section>`;
