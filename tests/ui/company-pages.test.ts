@@ -492,6 +492,7 @@ it('an admin adds a webhook, sees its secret once and its deliveries, has one se
   expect((await admin.get(part)).text).not.toContain('data-awaits');
   await admin.post(`${page}/enabled`, { enabled: '' });
   expect((await admin.get(part)).text).toContain('Switched off');
+  expect((await admin.get(part)).text).not.toContain('/redeliver"');
   expect((await admin.post(again)).text).toContain('the webhook is switched off');
   const gone = await admin.post(`${page}/delete`);
   expect((await admin.get(gone.headers.location!)).text).toContain('The webhook has been deleted.');

@@ -26,7 +26,8 @@ function webhookState({ enabled, failing_since }: Webhook): Html {
 const outcomeOf = ({ attempts, error, response_status: code }: WebhookDelivery): Html =>
   html`${error === null ? (attempts === 0 ? '' : (code ?? '')) : say(error)}`;
 
-export const deliveryColumns: Column<WebhookDelivery>[] = [
+/** @param resends whether one can be sent again: the webhook is switched on */
+export const deliveryColumns = (resends: boolean): Column<WebhookDelivery>[] => [
   { label: 'Event', cell: ({ event_type }) => html`<code>${event_type}</code>` },
   {
     label: 'State',
@@ -38,13 +39,15 @@ export const deliveryColumns: Column<WebhookDelivery>[] = [
   { label: 'Attempts', kind: 'number', cell: ({ attempts }) => html`${attempts}` },
   { label: 'What came of it', cell: outcomeOf },
   { label: 'Made', cell: ({ created_at }) => timeAgo(created_at) },
-  {
-    label: 'Retry',
-    kind: 'acts',
-    cell: ({ id }) =>
-      postButton(`/webhook-deliveries/${id}/redeliver`, 'Deliver again', { class: 'quiet small' }),
-  },
+  ...(resends ? [retry] : []),
 ];
+
+const retry: Column<WebhookDelivery> = {
+  label: 'Retry',
+  kind: 'acts',
+  cell: ({ id }) =>
+    postButton(`/webhook-deliveries/${id}/redeliver`, 'Deliver again', { class: 'quiet small' }),
+};
 
 /** Form for a new or an existing webhook. The secret is typed in or generated, and never shown again. */
 export function webhookForm(

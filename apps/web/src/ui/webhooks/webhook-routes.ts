@@ -63,7 +63,7 @@ async function deliveriesPart({ tx, query, subject }: UiContext<'webhook'>): Pro
   const list =
     items.length === 0
       ? html`<p class="soft">Nothing sent yet.</p>`
-      : html`!${table('Deliveries', deliveryColumns, items)}!${moreLink(`/webhooks/${subject.id}`, next_cursor, 'Older deliveries')}`;
+      : html`!${table('Deliveries', deliveryColumns(subject.enabled), items)}!${moreLink(`/webhooks/${subject.id}`, next_cursor, 'Older deliveries')}`;
   return html`<section class="card">
       <h2>Deliveries</h2>
       !${list}
