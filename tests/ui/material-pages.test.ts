@@ -178,6 +178,17 @@ describe('what belongs to an issue', () => {
     const restore = /action="([^"]+\/restore)"/.exec(text)![1]!.replaceAll('&#45;', '-');
     expect((await post(restore)).headers.location).toBe(plan);
     expect(/<article class="card">[\s\S]*?<\/article>/.exec(await get(plan))![0]).toContain('First.');
+    const keys = [];
+    for (const title of ['Обзор', 'Смета 2026', 'План 2026', 'Straße'])
+      keys.push((await post(`/issues/${issue}/documents`, { title, body: title })).headers.location);
+    expect(keys.map((key) => key?.split('/').at(-1))).toEqual([
+      expect.stringMatching(/^document-[\da-f]{8}$/),
+      expect.stringMatching(/^2026-[\da-f]{8}$/),
+      expect.stringMatching(/^2026-[\da-f]{8}$/),
+      'stra-e',
+    ]);
+    expect(new Set(keys).size).toBe(4);
+    expect((await post(`/issues/${issue}/documents`, { title: 'обзор', body: '' })).status).toBe(409);
     expect((await post(`/issues/${issue}/documents`, { title: '???', body: '' })).status).toBe(400);
     const same = await post(`/issues/${issue}/documents`, { title: 'the plan!', body: 'Of somebody else.' });
     expect([same.status, same.text]).toEqual([409, expect.stringContaining('Of somebody else.</textarea>')]);

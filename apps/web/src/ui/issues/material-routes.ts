@@ -11,7 +11,7 @@ import {
   resolveIssueRef,
   slugOf,
 } from '@acp/core';
-import { conflict, invalid, said } from '@acp/kernel';
+import { conflict, invalid, said, sha256Hex } from '@acp/kernel';
 import { companyPage } from '../kit/company-frame.ts';
 import type { Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -71,10 +71,13 @@ async function framed(
   return companyPage(context, { title, active: board.path, trail: [board, ...trail], body });
 }
 
+/** Words that a key can't have, such as those in other scripts, tell titles apart by a digest. */
 function keyOf(title: string): string {
-  const key = slugOf(title);
-  if (key === '') throw invalid('title needs a letter or a digit');
-  return key;
+  const words = title.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== '');
+  if (words.length === 0) throw invalid('title needs a letter or a digit');
+  const slug = slugOf(title);
+  if (words.every((word) => slugOf(word) !== '')) return slug;
+  return `${slug || 'document'}-${sha256Hex(title.trim().toLowerCase()).slice(0, 8)}`;
 }
 
 export const materialRoutes: UiRoute[] = [
