@@ -249,7 +249,7 @@ it('a run leads to the pages of admins only those who may open them', async () =
   expect(await links(cast.member)).toEqual([false, false]);
 });
 
-it('a run offers nothing about an issue that is in the trash, and runs who has it now', async () => {
+it('a run offers to run who has its issue now, and nothing while that is in the trash', async () => {
   const { run_id, issue_id } = await run();
   const { company_id } = cast;
   const member = Browser.of(app, cast.member);
