@@ -28,6 +28,21 @@ it('are three, and the folder holds nothing else', async () => {
   expect(await readdir(folder)).toHaveLength(slugs.length);
 });
 
+it('say beside their own form what is wrong with the name of a new company, and take a slug for it', async () => {
+  const browser = Browser.of(app, cast.instance_admin);
+  const sent = { import: 'on', template: 'newsroom', name: 'Обзор' };
+  const { status, text } = await browser.post('/companies/import', sent);
+  expect(status).toBe(400);
+  expect(text).toMatch(/id="e-slug-newsroom" role="alert">/);
+  expect(text).not.toContain('e-bundle-slug');
+  expect(text.match(/value="Обзор"/g)).toHaveLength(1);
+  const founded = await browser.post('/companies/import', { ...sent, slug: 'obzor' });
+  expect(founded.headers.location).toMatch(/\?done=imported$/);
+  const taken = await browser.post('/companies/import', { ...sent, slug: 'obzor' });
+  expect([taken.status, /id="e-slug-newsroom"/.test(taken.text)]).toEqual([409, true]);
+  expect(taken.text.match(/value="obzor"/g)).toHaveLength(1);
+});
+
 describe.each(slugs)('%s', (slug) => {
   it('names no provider and no model: it uses the company’s own', async () => {
     const { providers, agents = [] } = await companyTemplate(folder, slug);

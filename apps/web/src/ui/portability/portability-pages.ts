@@ -133,14 +133,24 @@ export function foundingForms(
   templates: readonly CompanyTemplate[],
   { error, form, preview = null }: Founding,
 ): Html {
-  const refused = form?.has('import') ? form : null;
-  const errors = new FieldErrors(refused ? error : null, [], { slug: 'slug' });
-  const founding = (slug: string) =>
-    html`<form method="post" action="/companies/import">
-      <input type="hidden" name="import" value="on" /><input type="hidden" name="template" value="${slug}" />
-      !${input({ name: 'name', id: `name-${slug}`, label: 'Name of the new company', required: true })}
+  // Each team has a form of its own, and so has a bundle.
+  const sent = form?.has('import') ? form : null;
+  const of = (template: string) => {
+    const own = sent?.text('template') === template ? sent : null;
+    return { refused: own, errors: new FieldErrors(own ? error : null, [], { slug: 'slug' }) };
+  };
+  const founding = (slug: string) => {
+    const { refused: typed, errors: own } = of(slug);
+    return html`<form method="post" action="/companies/import">
+      <input type="hidden" name="import" value="on" />
+      <input type="hidden" name="template" value="${slug}" />
+      !${formError(own.general)}
+      !${input({ name: 'name', id: `name-${slug}`, label: 'Name of the new company', required: true, value: typed?.text('name') ?? '' })}
+      !${when(typed?.has('slug') || own.of('slug'), () => slugField(`slug-${slug}`, typed, own))}
       <button>Create a company from it</button>
     </form>`;
+  };
+  const { refused, errors } = of('');
   return html`!${when(templates.length > 0, () => teamCards(templates, founding))}
   !${importForm({
     action: '/companies/import',
@@ -150,12 +160,22 @@ export function foundingForms(
       <input type="hidden" name="import" value="on" />
       <div class="row">
         !${input({ name: 'name', id: 'bundle-name', label: 'Name', required: true, value: refused?.text('name') ?? '' })}
-        !${input({ name: 'slug', id: 'bundle-slug', label: 'Slug', value: refused?.text('slug') ?? '', hint: 'a-z, 0-9 and hyphens; empty: from the name', error: errors.of('slug') })}
+        !${slugField('bundle-slug', refused, errors)}
       </div>
       !${bundleField('/')}`,
     shown: when(preview, (result) => importOutcome(result, true)),
   })}`;
 }
+
+const slugField = (id: string, typed: FormValues | null, errors: FieldErrors): Html =>
+  input({
+    name: 'slug',
+    id,
+    label: 'Slug',
+    value: typed?.text('slug') ?? '',
+    hint: 'a-z, 0-9 and hyphens; empty: from the name',
+    error: errors.of('slug'),
+  });
 
 /** After an import as a new company: what it has left to do. */
 export function foundedBody(company_id: string, result: ImportedCompany): Html {
