@@ -156,6 +156,24 @@ describe('an admin of a company', () => {
   });
 });
 
+it('a plugin that is being switched off is not offered to be started or restarted', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const path = await register('leaving');
+  const offered = async (values: Partial<typeof plugins.$inferInsert>) => {
+    await database.db
+      .update(plugins)
+      .set({ approval_state: 'allowed', ...values })
+      .where(eq(plugins.id, path.split('/').at(-1)!));
+    const { text } = await admin.get(`${path}/part/state`);
+    return ['start', 'restart', 'stop'].filter((act) => text.includes(`action="${path}/${act}"`));
+  };
+  expect(await offered({ state: 'running' })).toEqual(['restart', 'stop']);
+  expect(await offered({ enabled: false })).toEqual(['stop']);
+  expect(await offered({ state: 'stopped' })).toEqual([]);
+  expect(await offered({ enabled: true })).toEqual(['start']);
+  expect(await offered({ state: 'ready' })).toEqual(['stop']);
+});
+
 it('the jobs of a plugin that was stopped stay on its page, with their runs', async () => {
   const path = await register('was-stopped');
   const plugin_id = path.split('/').at(-1)!;

@@ -173,8 +173,9 @@ export function runActs({ id, name, state, approval_state, enabled }: Plugin): H
   const act = (what: string, label: string, options: Parameters<typeof postButton>[2] = {}): Html =>
     postButton(`/plugins/${id}/${what}`, label, options);
   const runs = state === 'running' || state === 'ready';
-  const startable = ['installed', 'stopped'].includes(state) && approval_state === 'allowed';
-  const restartable = (runs || state === 'errored') && approval_state === 'allowed';
+  const mayRun = enabled && approval_state === 'allowed';
+  const startable = mayRun && ['installed', 'stopped'].includes(state);
+  const restartable = mayRun && ['running', 'errored'].includes(state);
   return html`<div class="row">
     !${when(startable, () => act('start', t`Start`, { class: '' }))}
     !${when(restartable, () => act('restart', state === 'errored' ? t`Start again` : t`Restart`))}
