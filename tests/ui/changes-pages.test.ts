@@ -136,6 +136,23 @@ describe('the changes of an issue', () => {
     expect((await member.get(changes)).text).toContain('What was said');
   });
 
+  it('show all comments on their lines, however many there are', async () => {
+    const remarks = Array.from({ length: 450 }, (_, index) => ({
+      company_id: cast.company_id,
+      issue_id: issue.id,
+      path: 'src/total.ts',
+      side: 'new',
+      line: 2,
+      body_markdown: `Remark number ${index}.`,
+      status: index < 220 ? 'resolved' : 'open',
+      created_at: new Date(Date.UTC(2026, 0, 1) + index),
+    }));
+    await database.db.insert(schema.review_comments).values(remarks);
+    const { text } = await Browser.of(app, cast.member).get(changes);
+    expect(new Set(text.match(/Remark number \d+\./g)).size).toBe(450);
+    expect(text).toContain('the 230 open comments');
+  });
+
   it('give back what was typed where a comment or a verdict is refused', async () => {
     const member = Browser.of(app, cast.member);
     const refused = await comment(member, { line: '0' });

@@ -1,4 +1,8 @@
-import { workspaceActionEndpoints as acts, workspaceEndpoints as rows } from '@acp/contract';
+import {
+  type ReviewComment,
+  workspaceActionEndpoints as acts,
+  workspaceEndpoints as rows,
+} from '@acp/contract';
 import {
   findWorkspace,
   agentsNamed,
@@ -11,6 +15,7 @@ import {
   mayDeleteReviewComment,
   presentWorkspace,
 } from '@acp/core';
+import type { Page } from '@acp/db';
 import { isUuid } from '@acp/kernel';
 import type { FormValues } from '../kit/form-values.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -72,6 +77,22 @@ async function actsOf(context: IssueContext): Promise<ActsView> {
   };
 }
 
+/** All of them, since each belongs to its line; an issue has a thousand at most. */
+async function commentsOf({ tx, subject }: IssueContext): Promise<ReviewComment[]> {
+  const comments: ReviewComment[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<ReviewComment> = await listReviewComments(
+      tx,
+      subject,
+      cursor === null ? {} : { cursor },
+    );
+    comments.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return comments;
+}
+
 type Failure = Partial<Pick<ChangesView, 'error' | 'draft'>>;
 
 async function loadView(context: IssueContext, failure: Failure): Promise<ChangesView | undefined> {
@@ -89,14 +110,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
   const whole = run_id === null && path === null;
   const files = whole ? await listChangedFiles(tx, workspace, { limit: MOST_FILES }) : null;
   const commits = whole ? await listCommits(tx, workspace, { limit: MOST_COMMITS }) : null;
-  const [open, resolved] =
-    run_id === null
-      ? [
-          await listReviewComments(tx, subject, { status: 'open' }),
-          await listReviewComments(tx, subject, { status: 'resolved' }),
-        ]
-      : [null, null];
-  const comments = [...(open?.items ?? []), ...(resolved?.items ?? [])];
+  const comments = run_id === null ? await commentsOf(context) : [];
   const agents = await agentsNamed(
     tx,
     company_id,
