@@ -287,6 +287,13 @@ it('a run for one person alone tells others when it ran, and nothing of what was
   const facts = async (person: Cast['admin']) => (await Browser.of(app, person).get(`/runs/${run_id}`)).text;
   expect(await facts(cast.admin)).toContain('private.example');
   expect(await facts(cast.viewer)).not.toContain('private.example');
+  const silent = await run(
+    { private_to_user_id: cast.admin.user_id, status: 'queued', finished_at: null },
+    [],
+  );
+  const said = async (person: Cast['admin']) =>
+    (await Browser.of(app, person).get(`/runs/${silent.run_id}`)).text.includes('only its owner can read');
+  expect([await said(cast.admin), await said(cast.viewer)]).toEqual([false, true]);
 });
 
 function inPieces(response: request.Response, done: (error: Error | null, body: unknown) => void): void {

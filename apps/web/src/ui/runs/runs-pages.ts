@@ -173,6 +173,8 @@ interface RunView {
   error_category: string | null;
   can_cancel: boolean;
   is_admin: boolean;
+  /** Whether the reader may read what was said. */
+  readable: boolean;
   /** Whether its programs left changed files. */
   changes: boolean;
   /** Hosts that the run was denied access to. */
@@ -195,7 +197,7 @@ export function runBody(view: RunView): Html {
         </section>
         <section class="card" aria-label="Transcript">
           <h2>Transcript</h2>
-          !${when(run.is_private && events.length === 0, () => html`<p class="soft">This run answers in a private chat, which only its owner can read.</p>`)}
+          !${when(!view.readable, () => html`<p class="soft">This run answers in a private chat, which only its owner can read.</p>`)}
           !${transcript(run, events)}
         </section>
       </div>

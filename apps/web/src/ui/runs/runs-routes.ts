@@ -52,6 +52,7 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
     error_category: subject.error_category,
     can_cancel: roleIn(user, company_id) !== 'viewer',
     is_admin: roleIn(user, company_id) === 'admin',
+    readable: mayReadRun(subject, user),
     changes: await hasChangedFiles(tx, run.id),
     // Where a run wanted to go says what it is about.
     refused: mayReadRun(subject, user) ? await runRefusals(tx, run.id) : [],
