@@ -234,6 +234,13 @@ describe('views', () => {
     expect((await other.post(`/views/${id!}/delete`)).status).toBe(404);
     await member.post(`/views/${id!}/shared`, { shared: 'on' });
     expect((await other.get(list)).text).toContain('Someday');
+    for (const layout of ['list', 'board']) {
+      const kept = await member.post(`/companies/${cast.company_id}/views?priority=high`, {
+        layout,
+        name: layout,
+      });
+      expect((await member.get(kept.headers.location!)).text).toContain('The view has been saved.');
+    }
     await member.post(`/views/${id!}/delete`);
     expect((await member.get(`${list}?all=yes`)).text).not.toContain('Someday');
   });

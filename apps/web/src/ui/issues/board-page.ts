@@ -17,6 +17,8 @@ interface BoardView {
   choices: Choices;
   views: readonly SavedView[];
   can_write: boolean;
+  /** Notice of what was done. */
+  said: Html;
 }
 
 export function boardActions(company_id: string): Html {
@@ -26,7 +28,7 @@ export function boardActions(company_id: string): Html {
 export function boardBody(view: BoardView): Html {
   const { company_id } = view;
   const here = `/companies/${company_id}/board`;
-  return html`!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', view.asked, view.choices)}
+  return html`!${view.said}!${viewTabs({ ...view, layout: 'board' })}!${filterForm(here, 'board', view.asked, view.choices)}
   !${filtered(columnsOf(view))}`;
 }
 

@@ -8,7 +8,7 @@ import { mayWrite } from '../kit/write-access.ts';
 import { boardActions, boardBody, boardCounts, columnCards } from './board-page.ts';
 import { card } from './card.ts';
 import { askedFilter, filterOf, issuesAskedFor, toBoardFilter } from './issue-filter.ts';
-import { choicesOf } from './list-routes.ts';
+import { choicesOf, said } from './list-routes.ts';
 import { t } from '../kit/language.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
@@ -27,6 +27,7 @@ export const boardRoutes: UiRoute[] = [
       wide: true,
       actions: mayWrite(context) ? boardActions(company_id) : '',
       body: boardBody({
+        said: said(context.query.done),
         company_id,
         columns,
         filter,

@@ -126,7 +126,8 @@ async function listPage(context: ListContext, sought: AskedFilter, outcome: Outc
   });
 }
 
-const said = (done: string | undefined): Html =>
+/** What was done to the views. */
+export const said = (done: string | undefined): Html =>
   when(done === 'kept' && t`The view has been saved.`, (text) => toast(text));
 
 /** The changes requested in the bulk bar, for each selected issue. */
