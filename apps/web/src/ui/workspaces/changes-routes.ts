@@ -82,13 +82,13 @@ async function commentsOf({ tx, subject }: IssueContext): Promise<ReviewComment[
   const comments: ReviewComment[] = [];
   let cursor: string | null = null;
   do {
-    const page: Page<ReviewComment> = await listReviewComments(
+    const part: Page<ReviewComment> = await listReviewComments(
       tx,
       subject,
       cursor === null ? {} : { cursor },
     );
-    comments.push(...page.items);
-    cursor = page.next_cursor;
+    comments.push(...part.items);
+    cursor = part.next_cursor;
   } while (cursor !== null);
   return comments;
 }
