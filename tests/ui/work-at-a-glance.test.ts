@@ -85,3 +85,22 @@ it('a project’s page says how far it is, and leads to its issues by status', a
   expect(links).toContain(`/companies/${cast.company_id}/board?project=${id}`);
   expect((await viewer.get(`${list}?status=done&project=${id}`)).text).toContain('2 issues');
 });
+
+it('a project of more issues than are counted says so, and no share of them', async () => {
+  const { company_id } = cast;
+  const [project] = await database.db
+    .insert(schema.projects)
+    .values({ company_id, name: 'Very large' })
+    .returning();
+  await database.pool.query(
+    `insert into issues (company_id, project_id, title, identifier, issue_number, status)
+      select $1, $2, 'One of many', 'MNY-' || n, 100000 + n, case when n > 10050 then 'todo' else 'done' end
+      from generate_series(1, 10060) n`,
+    [company_id, project!.id],
+  );
+  const { text } = await Browser.of(app, cast.viewer).get(`/projects/${project!.id}/part/work`);
+  expect(text).toContain('more than 10,000 issues');
+  const numbers = [...text.matchAll(/<span class="number">([^<]+)</g)].map(([, number]) => number);
+  expect(numbers).toEqual(['10', '10,000+']);
+  expect(text).not.toMatch(/10,?001|issues done/);
+});

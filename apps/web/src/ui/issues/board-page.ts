@@ -88,7 +88,8 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
   </section>`;
 }
 
-const most = (count: number): string => (count > MOST_COUNTED ? `${counted(MOST_COUNTED)}+` : counted(count));
+export const most = (count: number): string =>
+  count > MOST_COUNTED ? `${counted(MOST_COUNTED)}+` : counted(count);
 
 const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(currentLocale()) + text.slice(1);
 

@@ -1,8 +1,10 @@
 /** How far the issues of something are: how many of each status, each number leading to the list of them. */
 import { type IssueStatus, issueStatuses, type ViewFilter } from '@acp/contract';
+import { MOST_COUNTED } from '@acp/core';
 import { limitMeter } from '../costs/figures.ts';
 import { each, html, type Html, plural, t } from '../kit/html.ts';
 import { status } from '../kit/parts.ts';
+import { most } from './board-page.ts';
 import { pathWith } from './issue-filter.ts';
 
 export interface Count {
@@ -20,19 +22,23 @@ export function issueProgress(company_id: string, filter: ViewFilter, counts: re
   const total = sum(...issueStatuses) - sum('cancelled');
   const done = sum('done');
   const share = (part: number): number => (total === 0 ? 0 : (100 * part) / total);
-  const said = plural(total, '{0} of # issue done', '{0} of # issues done', done);
+  // Beyond what is counted, no share of the whole is known.
+  const isMore = counts.some(({ count }) => count > MOST_COUNTED);
+  const said = isMore
+    ? t`more than ${most(MOST_COUNTED)} issues`
+    : plural(total, '{0} of # issue done', '{0} of # issues done', done);
   return html`<p>
       <strong>${said}</strong>
       <span class="soft">${t`${sum('in_progress', 'in_review')} under way`}</span>
     </p>
-    !${limitMeter({ label: said, spent: share(done), reserved: share(sum('in_progress', 'in_review')), warn: 100, level: 'within_limit' })}
+    !${isMore ? '' : limitMeter({ label: said, spent: share(done), reserved: share(sum('in_progress', 'in_review')), warn: 100, level: 'within_limit' })}
     <ul class="counts">
       !${each(
         issueStatuses.filter((value) => of.has(value)),
         (value) =>
           html`<li>
             <a href="${pathWith(list, { ...filter, status: [value] })}"
-              >!${status(value)} <span class="number">${of.get(value)!}</span></a
+              >!${status(value)} <span class="number">${most(of.get(value)!)}</span></a
             >
           </li>`,
       )}
