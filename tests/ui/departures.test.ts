@@ -40,6 +40,18 @@ const statusOf = async (key: string) =>
   ).status;
 const statuses = async ({ keys }: { keys: string[] }) => Promise.all(keys.map((key) => statusOf(key)));
 
+it('the number of keys that end with a member is that of all pages of their list', async () => {
+  const [boss, other] = [Browser.of(pages.app, cast.admin), await eve()];
+  const { keys: _keys, ...admin } = other;
+  const browser = Browser.of(pages.app, admin);
+  for (let made = 2; made < 52; made += 1)
+    await browser.api('post', `/api/companies/${cast.company_id}/board-user-keys`, { role: 'viewer' });
+  const first = await boss.get(`/companies/${cast.company_id}/members/${other.user_id}`);
+  const [, more] = /href="([^"]+cursor[^"]+)"/.exec(first.text)!;
+  const second = await boss.get(more!.replaceAll('&#61;', '='));
+  for (const { text } of [first, second]) expect(text).toContain('unless kept: 52 keys and webhooks.');
+});
+
 describe('an admin removes another who has created keys', () => {
   it('on the page: the list leads to a page that names them, and they end with the member', async () => {
     const [boss, gone] = [Browser.of(pages.app, cast.admin), await eve()];

@@ -3,7 +3,7 @@ import type { CredentialKind, MadeCredential } from '@acp/contract';
 import { timeAgo } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html } from '../kit/html.ts';
-import { plural, t, texts } from '../kit/language.ts';
+import { texts } from '../kit/language.ts';
 import { checkbox } from '../kit/parts.ts';
 import { type Column, table } from '../kit/table.ts';
 
@@ -29,13 +29,6 @@ const columns: Column<MadeCredential>[] = [
 
 export const credentialTable = (made: readonly MadeCredential[]): Html =>
   table('Keys and webhooks', columns, made);
-
-/** @param more whether there are others than those */
-export function countOf(made: readonly MadeCredential[], more: boolean): string {
-  return more
-    ? t`More than ${made.length} keys and webhooks`
-    : plural(made.length, '# key or webhook', '# keys and webhooks');
-}
 
 export const keepBox = (): Html =>
   checkbox({ name: 'keep_keys', label: 'Keep them working; I take responsibility for them', checked: false });

@@ -1,15 +1,15 @@
 /** One member: role, what that person has created, and the way out. */
 import type { CompanyRole, CompanyUser } from '@acp/contract';
-import { findCompanyUser, listCredentials } from '@acp/core';
+import { countCredentials, findCompanyUser, listCredentials } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { plural, t } from '../kit/language.ts';
 import { timeAgo } from '../kit/format.ts';
 import { formError, notice, select } from '../kit/parts.ts';
 import { moreLink, pageOf } from '../kit/table.ts';
 import { accessPage, type CompanyContext, membersPath, roleChoices } from './access-frame.ts';
-import { countOf, credentialTable, keepBox } from './credential-parts.ts';
+import { credentialTable, keepBox } from './credential-parts.ts';
 
 export const memberPath = (company_id: string, user_id: string): string =>
   `${membersPath(company_id)}/${user_id}`;
@@ -21,7 +21,8 @@ export async function memberPage(context: CompanyContext, error: string | null =
   if (!member) throw notFound();
   const made = await listCredentials(tx, member.user_id, company_id, pageOf(query));
   const path = memberPath(company_id, member.user_id);
-  const counted = countOf(made.items, made.next_cursor !== null);
+  const held = (await countCredentials(tx, company_id, [member.user_id])).get(member.user_id) ?? 0;
+  const counted = held > 0 ? plural(held, '# key or webhook', '# keys and webhooks') : null;
   const list = when(
     made.items.length > 0,
     () =>
@@ -35,8 +36,8 @@ export async function memberPage(context: CompanyContext, error: string | null =
       </section>`,
   );
   const body = html`!${formError(new FieldErrors(error).general)}!${notice(query.done === 'role' ? 'The role has been changed, effective from the next request.' : null)}
-  !${roleCard(path, member, made.items.length > 0, member.user_id === user.user_id)}!${list}
-  !${removeCard(path, member, { counted: made.items.length > 0 ? counted : null, is_self: member.user_id === user.user_id })}`;
+  !${roleCard(path, member, held > 0, member.user_id === user.user_id)}!${list}
+  !${removeCard(path, member, { counted, is_self: member.user_id === user.user_id })}`;
   return accessPage(context, '', body);
 }
 
