@@ -57,13 +57,13 @@ export function agentForm(
     !${formError(errors.general)}
     <div class="row">
       !${input({ name: 'name', label: 'Name', value: value('name'), required: true, error: errors.of('name') })}
-      !${select({ name: 'role', label: 'Role', value: value('role') || 'general', choices: pairs(agentRoles) })}
+      !${select({ name: 'role', label: 'Role', value: value('role') || 'general', choices: pairs(agentRoles), error: errors.of('role') })}
       !${input({ name: 'title', label: 'Title', value: value('title'), error: errors.of('title') })}
     </div>
     <div class="row">
       !${choice({ name: 'reports_to', label: 'Reports to', value: value('reports_to'), offer: bosses, fixed: [{ value: '', label: t`nobody` }], error: errors.of('reports_to') })}
-      !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: adapterChoices(adapterTypes) })}
-      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...providerChoices(known)] }))}
+      !${select({ name: 'adapter_type', label: 'Adapter', value: value('adapter_type') || 'llm', choices: adapterChoices(adapterTypes), error: errors.of('adapter_type') })}
+      !${when(providers, (known) => select({ name: 'provider_id', label: 'Provider', value: value('provider_id'), choices: [{ value: '', label: t`the default` }, ...providerChoices(known)], error: errors.of('provider_id') }))}
       !${input({ name: 'model', label: 'Model', value: value('model'), hint: 'Empty: the default', error: errors.of('model') })}
     </div>
     !${textarea({ name: 'system_prompt', label: 'System prompt', value: value('system_prompt'), rows: 8, hint: 'Empty for a new agent: its role’s default', error: errors.of('system_prompt') })}
