@@ -5,6 +5,7 @@ import { pairIdentity } from '@acp/core';
 import { eq } from 'drizzle-orm';
 import type { Express } from 'express';
 import { type Cast, createCast } from '../http/cast.ts';
+import { pageForms } from '../http/page-forms.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 const { channels, chat_pairings, secrets } = schema;
@@ -126,4 +127,17 @@ it('a person makes a code that is shown once, chooses what to be told of, and en
   await admin.post(`/channels/${channel_id}/people/${user_id}/remove`, {});
   expect((await pairing()).revoked_at).not.toBeNull();
   expect((await member.post(`${own}/unpair`, {})).status).toBe(404);
+});
+
+it('a channel of Slack cannot lose its app-level token by the choice of none', async () => {
+  const admin = Browser.of(app, cast.admin);
+  const made = await admin.post(list, { ...form, name: 'slack', kind: 'slack', app_token: 'BOT_TOKEN' });
+  const path = made.headers.location!.split('?')[0]!;
+  const { values } = pageForms((await admin.get(path)).text).find(
+    ({ action, values: { app_token } }) => action === path && app_token !== undefined,
+  )!;
+  const refused = await admin.post(path, { ...values, app_token: '' });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('socket mode needs one');
+  expect(await rowOf(path)).toMatchObject({ app_token: '${secret:BOT_TOKEN}' });
 });

@@ -124,11 +124,11 @@ async function channelPage(
 const secretNamed = (name: string): string => `\${secret:${name}}`;
 
 function readChannel(form: FormValues) {
-  const [bot_token, app_token] = [form.sent('bot_token'), form.given('app_token')];
+  const [bot_token, app_token] = [form.sent('bot_token'), form.cleared('app_token')];
   return {
     name: form.sent('name')?.trim(),
     ...(bot_token !== undefined && { bot_token: secretNamed(bot_token.trim()) }),
-    ...(app_token !== undefined && { app_token: secretNamed(app_token.trim()) }),
+    app_token: app_token && secretNamed(app_token.trim()),
     default_agent_id: form.chosen('default_agent_id'),
     ...(form.has('groups') && { groups: groupsIn(form) }),
   };
