@@ -6,7 +6,7 @@ import { newId } from '@acp/kernel';
 import { actors, nextInstant } from '@acp/testkit';
 import type { Express } from 'express';
 import request from 'supertest';
-import { type Cast, createCast } from '../http/cast.ts';
+import { type Cast, createCast, person } from '../http/cast.ts';
 import { Browser, startPages } from '../http/pages.ts';
 
 let app: Express;
@@ -83,6 +83,22 @@ it('a request for more budget leads to the budgets, and to those it is about', a
   const member = (await Browser.of(app, cast.member).get(path)).text;
   expect(member).toContain(', a month');
   expect(member).not.toContain('/budget-policies/');
+});
+
+it('whoever is asked for changes empties the payload by emptying its field, and as a viewer is not offered to ask', async () => {
+  const asker = await transaction(database, async (tx) => person(tx, 'member', cast.company_id, 'member'));
+  const [browser, admin] = [Browser.of(app, asker), Browser.of(app, cast.admin)];
+  const fields = { type: 'plan', title: 'Paint', description: '', payload: '{"colour": "red"}' };
+  const path = (await browser.post(`/companies/${cast.company_id}/approvals/new`, fields)).headers.location!;
+  await admin.post(`${path}/request-revision`, { note: 'No red' });
+  expect((await browser.get(path)).text).toContain('Ask again');
+  expect((await browser.post(`${path}/resubmit`, { ...fields, payload: '' })).status).toBe(303);
+  expect((await browser.api('get', `/api${path}`)).body).toMatchObject({ status: 'pending', payload: {} });
+  await admin.post(`${path}/request-revision`, { note: 'Which then?' });
+  await admin.post(`/companies/${cast.company_id}/members/${asker.user_id}/role`, { role: 'viewer' });
+  const { text } = await browser.get(path);
+  expect(text).toContain('Which then?');
+  expect(text).not.toContain('Ask again');
 });
 
 describe('in the list, and in the inbox', () => {

@@ -203,7 +203,7 @@ export function statePart(view: ApprovalView): Html {
       </dl>
       !${laterPart(view)}
     </div>
-    !${when(view.can_write, () => decisionForm(view))}!${when(view.is_requester, () => resubmitForm(view))}`;
+    !${when(view.can_write, () => decisionForm(view))}!${when(view.may_resubmit, () => resubmitForm(view))}`;
 }
 
 /** For whoever decides one after the other. */

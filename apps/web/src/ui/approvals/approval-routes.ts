@@ -137,7 +137,7 @@ async function loadApproval(
     budgets: await budgetsFor(context, approval),
     is_admin: roleIn(user, company_id) === 'admin',
     snoozed_until: (await snoozesOf(tx, user, [approval])).get(approval.id) ?? null,
-    is_requester: approval.requested_by_user_id === user.user_id,
+    may_resubmit: can_write && approval.requested_by_user_id === user.user_id,
     refused,
   };
 }
@@ -193,7 +193,7 @@ const readRequest = (form: FormValues) => ({
   type: form.given('type'),
   title: form.text('title'),
   description: form.cleared('description'),
-  payload: form.json('payload'),
+  payload: form.entries('payload'),
 });
 
 export const approvalRoutes: UiRoute[] = [

@@ -23,7 +23,7 @@ export interface ApprovalView {
   budgets: readonly BudgetUsage[];
   is_admin: boolean;
   /** The requester may resubmit if a revision is requested. */
-  is_requester: boolean;
+  may_resubmit: boolean;
   refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
 }
 
