@@ -154,6 +154,9 @@ it('says why a request was refused, also with values in it: on the page, and bes
   expect((await admin.post(`/issues/${issueId}/labels`, label, eo)).status).toBe(303);
   const twice = await admin.post(`/issues/${issueId}/labels`, label, eo);
   expect(twice.text).toContain('⟦label Twice already exists⟧');
+  const { companyId } = stage;
+  const kept = await admin.post(`/companies/${companyId}/delete`, { slug: 'no' }, eo);
+  expect(kept.text).toMatch(/id="e-confirm-slug" role="alert">⟦Type [^ ]+ to delete the company\.⟧/);
   // The API is in English.
   const told = await admin.api('post', `/api/routines/${routineId}/fire`);
   expect(told.body).toEqual({ error: 'the routine is paused' });

@@ -139,7 +139,7 @@ function defaultsForm(view: SettingsView): Html {
 
 function deletePart(view: SettingsView): Html {
   const { company } = view;
-  const { error } = typedIn(view, 'delete');
+  const { general } = new FieldErrors(typedIn(view, 'delete').error);
   return html`<form class="card danger" method="post" action="/companies/${company.id}/delete">
     <h2>Delete the company</h2>
     <p>
@@ -147,7 +147,7 @@ function deletePart(view: SettingsView): Html {
       restore it from the trash for a while.
     </p>
     <div class="row">
-      !${input({ name: 'slug', id: 'confirm-slug', label: t`Type ${company.slug} to confirm`, required: true, error })}
+      !${input({ name: 'slug', id: 'confirm-slug', label: t`Type ${company.slug} to confirm`, required: true, error: general })}
       <button class="danger">Delete</button>
     </div>
   </form>`;
