@@ -254,6 +254,18 @@ it('an admin of the instance sees its backups: how one goes, what one lacks, and
   await database.pool.query('delete from backups');
 });
 
+it('an instance whose backups are switched off says so, and announces none', async () => {
+  const admin = Browser.of(app, cast.instance_admin);
+  const schedule = { backup_schedule: 'off' };
+  expect((await admin.api('patch', '/api/instance-settings', schedule)).status).toBe(200);
+  const { text } = await admin.get('/admin/backups');
+  expect(text).toContain('None are made by themselves, since their schedule is <code>off</code>');
+  expect(text).toContain('The first one is made once somebody asks for it.');
+  expect(text).not.toMatch(/on a cron schedule|within a minute/);
+  await admin.api('patch', '/api/instance-settings', { backup_schedule: null });
+  expect((await admin.get('/admin/backups')).text).toContain('They are made on a cron schedule');
+});
+
 it('an admin of the instance requests a backup, once until it is made', async () => {
   const admin = Browser.of(app, cast.instance_admin);
   expect((await admin.get('/admin/backups')).text).toContain('Back up now');

@@ -1,6 +1,5 @@
 /** The instance's backups: the list, the progress of a running one, and why others failed. */
 import { type Backup, backupEndpoints as rows } from '@acp/contract';
-import type { Tx } from '@acp/db';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
 import { count, duration, fileSize, timeAgo, words } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
@@ -11,33 +10,51 @@ import { type Column, table } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 
 const PATH = '/admin/backups';
+/** The schedule that never comes. */
+const OFF = 'off';
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
-async function backupsPage(
-  { tx, user, services }: UiContext<'none'>,
-  error: string | null = null,
-): Promise<Html> {
-  const schedule = await getSetting(tx, 'backup_schedule');
+/** The schedule that counts, and whether the instance has set its own. */
+async function scheduleOf({
+  tx,
+  services,
+}: UiContext<'none'>): Promise<{ schedule: string; is_own: boolean }> {
+  const own = await getSetting(tx, 'backup_schedule');
+  return { schedule: own ?? services.defaults.backup_schedule ?? OFF, is_own: own !== undefined };
+}
+
+async function backupsPage(context: UiContext<'none'>, error: string | null = null): Promise<Html> {
+  const { schedule, is_own } = await scheduleOf(context);
+  const said = is_own
+    ? html`<code>${schedule}</code>`
+    : html`<code>${schedule}</code>, the one of <code>SERVICE_BACKUP_SCHEDULE</code>`;
+  const settings = html`(<a href="/admin/settings">settings</a>). <code>ctl db restore</code> restores one
+    into an empty database.`;
   const body = html`!${formError(error)}
     <div class="card">
       <p class="soft">
-        They are made on a cron schedule, in UTC:
-        !${schedule === undefined ? html`<code>${services.defaults.backup_schedule ?? ''}</code>, the one of <code>SERVICE_BACKUP_SCHEDULE</code>` : html`<code>${schedule}</code>`}
-        (<a href="/admin/settings">settings</a>). <code>ctl db restore</code> restores one into an empty
-        database.
+        !${schedule === OFF ? html`None are made by themselves, since their schedule is !${said}` : html`They are made on a cron schedule, in UTC: !${said}`}
+        !${settings}
       </p>
     </div>
-    <div class="apart" data-source="${PATH}/part/list">!${await listPart(tx)}</div>`;
-  return shell({ title: t`Backups`, user, company: null, active: PATH, body });
+    <div class="apart" data-source="${PATH}/part/list">!${await listPart(context)}</div>`;
+  return shell({ title: t`Backups`, user: context.user, company: null, active: PATH, body });
 }
 
 const isUnderWay = ({ status: state }: Backup): boolean => state === 'queued' || state === 'running';
 
 /** All that changes with a backup. Without the button while one is under way: another would be refused. */
-async function listPart(tx: Tx): Promise<Html> {
+async function listPart(context: UiContext<'none'>): Promise<Html> {
+  const { tx } = context;
   const [backups, last] = await Promise.all([listBackups(tx), lastSuccessfulBackup(tx)]);
-  if (backups.length === 0)
-    return html`!${emptyState('No backups yet', html`The first one is made within a minute of an instance’s first start.`)}!${requestButton()}`;
+  if (backups.length === 0) {
+    const { schedule } = await scheduleOf(context);
+    const hint =
+      schedule === OFF
+        ? html`The first one is made once somebody asks for it.`
+        : html`The first one is made within a minute of an instance’s first start.`;
+    return html`!${emptyState('No backups yet', hint)}!${requestButton()}`;
+  }
   return html`<div class="card">
     !${when(last, ({ started_at }) => html`<p>The last restorable backup began !${timeAgo(started_at)}.</p>`)}
     !${when(
@@ -75,6 +92,6 @@ const columns: Column<Backup>[] = [
 
 export const backupRoutes: UiRoute[] = [
   page(PATH, instance, async (c) => backupsPage(c)),
-  page(`${PATH}/part/list`, instance, ({ tx }) => listPart(tx)),
+  page(`${PATH}/part/list`, instance, (c) => listPart(c)),
   action(PATH, rows.request, { next: () => PATH, failed: backupsPage }),
 ];
