@@ -71,6 +71,20 @@ describe('the form that hires an agent', () => {
   });
 });
 
+it.each([
+  ['role', { role: 'nonsense' }, 'Is none of the choices.'],
+  ['provider_id', { provider_id: 'nonsense' }, 'Must be the id of something that exists.'],
+])('an agent’s form that is refused for its %s says so beside it', async (field, typed, said) => {
+  const { status, text } = await post(
+    `/companies/${cast.company_id}/agents/new`,
+    { name: 'X', ...typed },
+    'admin',
+  );
+  expect(status).toBe(400);
+  const [, shown] = new RegExp(`id="e-${field}" role="alert">([^<]*)<`).exec(text) ?? [];
+  expect(shown).toBe(said);
+});
+
 it('an agent’s page offers what can be done with it now', async () => {
   const { id } = await createAgent(database.db, { id: cast.company_id }, { name: 'Gone' });
   const offered = async (status: AgentStatus) => {
@@ -85,6 +99,23 @@ it('an agent’s page offers what can be done with it now', async () => {
     for (const act of ['invoke', 'pause'])
       expect([status, act, (await post(`/agents/${id}/${act}`)).status]).toEqual([status, act, 409]);
   }
+});
+
+it('no chat is begun with an agent that has ended: it would never answer', async () => {
+  const { id } = await createAgent(database.db, { id: cast.company_id }, { name: 'Ended' });
+  const offers = async () => {
+    const pages = ['', '/settings', '/prompts', '/files'].map(async (below) => get(`/agents/${id}${below}`));
+    return (await Promise.all(pages)).map(({ text }) => text.includes('name="agent_id"'));
+  };
+  expect(await offers()).toEqual([true, true, true, true]);
+  const begun = await post(`/companies/${cast.company_id}/chats`, { agent_id: id });
+  const chat = begun.headers.location!;
+  expect((await get(chat)).text).toContain('data-composer');
+  await database.db.update(schema.agents).set({ status: 'terminated' }).where(eq(schema.agents.id, id));
+  expect(await offers()).toEqual([false, false, false, false]);
+  const { text } = await get(chat);
+  expect(text).toContain('the chat is read-only');
+  expect(text).not.toContain('data-composer');
 });
 
 describe('an agent’s settings', () => {

@@ -136,3 +136,33 @@ it('a new chat is offered with agents by their names, not with the sub-agents th
   const { text } = await Browser.of(pages.app, cast.member).get(`/agents/${part.id}`);
   expect(text).toContain(`name="agent_id" value="${part.id}"`);
 });
+
+it('what was refused is said in plain words, on whatever page of the chat', async () => {
+  const member = Browser.of(pages.app, cast.member);
+  const { path, agent_id } = await openChat(member);
+  const rename = async () => (await member.post(`${path}/title`, { title: 'x'.repeat(501) })).text;
+  const said = 'Title: Can have at most 500 characters.';
+  expect(await rename()).toContain(said);
+  const german = { 'Accept-Language': 'de' };
+  const empty = (await member.post(`${path}/messages`, { body_markdown: '' }, german)).text;
+  expect(empty).toMatch(/form-error[^<]*arf ohne Datei nicht leer sein/);
+  await Browser.of(pages.app, cast.admin).post(`/agents/${agent_id}/delete`, {});
+  expect(await rename()).toContain(said);
+});
+
+it('a message with a file may lose its text', async () => {
+  const member = Browser.of(pages.app, cast.member);
+  const { path } = await openChat(member);
+  await request(pages.app)
+    .post(`${path}/messages`)
+    .set({ ...cast.member.headers, 'Sec-Fetch-Site': 'same-origin' })
+    .field('body_markdown', 'look at this')
+    .attach('file', Buffer.from('some words'), 'words.txt')
+    .expect(303);
+  await member.post(`${path}/stop`, {});
+  const [, resend] = /action="([^"]+\/resend)"/.exec((await member.get(path)).text)!;
+  expect((await member.post(resend!, { body_markdown: '' })).status).toBe(303);
+  const { text } = await member.get(path);
+  expect(text).toContain('words.txt');
+  expect(text).not.toContain('look at this');
+});

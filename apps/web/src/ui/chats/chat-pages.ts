@@ -87,7 +87,7 @@ interface ChatView extends ThreadView {
 }
 
 export function chatBody(view: ChatView): Html {
-  const { chat, list, agent_name, closed, can_write } = view;
+  const { chat, list, agent_name, closed, can_write, error } = view;
   return html`<div class="chat">
     <aside class="chat-side" aria-label="Chats">
       <form method="get" action="/companies/${chat.company_id}/chats" role="search">
@@ -97,6 +97,7 @@ export function chatBody(view: ChatView): Html {
       !${chatLinks(list, chat.id)}
     </aside>
     <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
+      !${formError(error)}
       <p class="chat-with">
         !${avatar(agent_name)}
         !${closed === null ? html`<a href="/agents/${chat.agent_id}">${agent_name}</a>` : html`${agent_name}`}
@@ -110,7 +111,7 @@ export function chatBody(view: ChatView): Html {
   </div>`;
 }
 
-function composer({ chat, agent_name, file_limits, closed, error }: ChatView): Html {
+function composer({ chat, agent_name, file_limits, closed }: ChatView): Html {
   if (closed !== null) return html`<p class="notice">${closed}</p>`;
   return html`<form
     class="composer"
@@ -121,7 +122,7 @@ function composer({ chat, agent_name, file_limits, closed, error }: ChatView): H
     data-composer
     data-draft
   >
-    <p class="error" role="alert" data-error !${attributes({ hidden: error === null })}>${error ?? ''}</p>
+    <p class="error" role="alert" data-error hidden></p>
     <label class="sr-only" for="f-say">Message to ${agent_name}</label>
     <div class="composer-row">
       <textarea

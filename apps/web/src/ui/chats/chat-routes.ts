@@ -79,7 +79,8 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
     earlier: earlier ? (shown[0]?.position ?? null) : null,
     user_id: user.user_id,
     can_write: mayWrite(context),
-    can_ask: agent !== undefined && mayWrite(context),
+    // One that has ended never answers again.
+    can_ask: agent !== undefined && agent.status !== 'terminated',
     agent,
   };
 }
@@ -89,7 +90,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const view = await threadOf(context);
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
-  const closed = agent === undefined ? t`This chat’s agent is gone: the chat is read-only.` : null;
+  const closed = view.can_ask ? null : t`This chat’s agent is gone: the chat is read-only.`;
   const chat = presentChat(subject);
   const list = listPath(company_id);
   return companyPage(context, {
@@ -157,7 +158,7 @@ export const chatRoutes: UiRoute[] = [
     failed: chatPage,
   }),
   action('/chats/{chatId}/messages/{messageId}/resend', rows.resend, {
-    read: (form) => ({ body_markdown: form.given('body_markdown') }),
+    read: (form) => ({ body_markdown: form.sent('body_markdown') }),
     next: ({ subject }) => `/chats/${subject.id}`,
     failed: chatPage,
   }),
