@@ -174,6 +174,33 @@ it('a goal shows its projects page by page, and how far its issues are', async (
   }
 });
 
+it('a goal with many parts names the first hundred, and all on request', async () => {
+  const { rows } = await database.pool.query<{ id: string }>(
+    `with whole as (insert into goals (company_id, title, level, status)
+       values ($1, 'The whole', 'company', 'active') returning id),
+     parts as (insert into goals (company_id, title, level, status, parent_goal_id)
+       select $1, 'Piece ' || n, 'team', 'active', id from whole, generate_series(1, 130) n)
+     select id from whole`,
+    [cast.company_id],
+  );
+  const pieces = (text: string): number => text.split(/>Piece \d+</).length - 1;
+  const { text } = await admin.get(`/goals/${rows[0]!.id}`);
+  expect(pieces(text)).toBe(100);
+  expect(pieces((await admin.get(hrefOf(text, 'Show all 130'))).text)).toBe(130);
+});
+
+it('what is read no further than a hundred is not counted as if that were all', async () => {
+  const inbox = (await admin.get(`${company}/inbox`)).text;
+  expect(inbox).toMatch(/Waiting for your decision <span class="soft small">100\+</);
+  await database.pool.query(
+    `insert into heartbeat_runs (company_id, agent_id, status, wake_reason, adapter_type)
+     select $1, id, 'queued', 'manual', 'llm' from agents where company_id = $1`,
+    [cast.company_id],
+  );
+  const dashboard = (await admin.get(company)).text;
+  expect(dashboard.match(/and 92\+ more/g)).toHaveLength(2);
+});
+
 it('companies are in pages by name, each of them in one', async () => {
   await database.pool.query(`
     insert into companies (name, slug, identifier_prefix)

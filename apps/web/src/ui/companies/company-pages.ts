@@ -1,10 +1,10 @@
-import type { AgentOutline, IssueName } from '@acp/core';
+import { type AgentOutline, type IssueName, MOST_WAITING } from '@acp/core';
 import { activityLine } from '../activity/activity-line.ts';
 import type { ActivityEntry, DayFigures, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
-import { money, timeAgo, words } from '../kit/format.ts';
+import { countUpTo, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { issueLink } from '../runs/runs-pages.ts';
@@ -15,7 +15,7 @@ export interface DashboardView {
   /** Null once the first issue is done. */
   steps: FirstSteps | null;
   agents: readonly AgentOutline[];
-  /** What runs, then what waits for its turn; at most a hundred of each. */
+  /** What runs, then what waits for its turn; at most MOST_WAITING of each. */
   live: readonly Run[];
   live_agents: readonly AgentOutline[];
   live_issues: ReadonlyMap<string, IssueName>;
@@ -53,6 +53,10 @@ function failures(
 /** This many entries of a list fit without scrolling. */
 const MOST_LISTED = 8;
 
+/** The number of entries that are not listed. */
+const others = ({ length }: readonly unknown[]): string =>
+  countUpTo(MOST_WAITING - MOST_LISTED, length - MOST_LISTED);
+
 /** Each with its issue. */
 function runningNow({ company_id, live, live_agents, live_issues }: DashboardView): Html {
   if (live.length === 0) return html`<p class="soft">No agent is running.</p>`;
@@ -74,7 +78,7 @@ function runningNow({ company_id, live, live_agents, live_issues }: DashboardVie
       () =>
         html`<p class="more">
           <a href="/companies/${company_id}/runs">All runs</a>
-          <span class="soft small">and ${live.length - MOST_LISTED} more</span>
+          <span class="soft small">and ${others(live)} more</span>
         </p>`,
     )}`;
 }
@@ -117,7 +121,7 @@ export function dashboardParts(view: DashboardView): Html {
                 </ul>
                 <p class="more">
                   <a href="/companies/${company_id}/inbox">Open the inbox</a
-                  >!${when(waiting.length > MOST_LISTED, () => html` <span class="soft small">and ${waiting.length - MOST_LISTED} more</span>`)}
+                  >!${when(waiting.length > MOST_LISTED, () => html` <span class="soft small">and ${others(waiting)} more</span>`)}
                 </p>`
         }
       </section>

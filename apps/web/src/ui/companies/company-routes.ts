@@ -11,6 +11,7 @@ import {
   issueNames,
   listRuns,
   listTemplates,
+  MOST_WAITING,
   readWaiting,
   slugOf,
   spending,
@@ -44,8 +45,8 @@ async function loadDashboard(
   const { tx, user, company_id } = context;
   const agents = await listAgentOutlines(tx, company_id);
   const inbox = await readWaiting(tx, user, company_id);
-  const running = await listRuns(tx, user, company_id, { status: 'running', limit: 100 });
-  const queued = await listRuns(tx, user, company_id, { status: 'queued', limit: 100 });
+  const running = await listRuns(tx, user, company_id, { status: 'running', limit: MOST_WAITING });
+  const queued = await listRuns(tx, user, company_id, { status: 'queued', limit: MOST_WAITING });
   const live = [...running.items, ...queued.items];
   return {
     company_id,

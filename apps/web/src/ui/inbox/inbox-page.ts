@@ -1,10 +1,10 @@
 /** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
 import type { Approval, Inbox, Issue } from '@acp/contract';
-import type { Reason } from '@acp/core';
+import { MOST_WAITING, type Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-view.ts';
 import { namedAllBox, approvalBox, chosenBar, rowDecision } from '../approvals/list-decisions.ts';
 import type { IncidentLink } from '../costs/incidents.ts';
-import { firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
+import { countUpTo, firstWords, money, timeAgo, timeTo } from '../kit/format.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { hasFailed } from '../issues/flags.ts';
@@ -101,7 +101,7 @@ function section(
     () =>
       html`<section class="card!${below && ' choosing'}">
         <div class="comment-head">
-          <h2>${title} <span class="soft small">${lines.length}</span></h2>
+          <h2>${title} <span class="soft small">${countUpTo(MOST_WAITING, lines.length)}</span></h2>
           <span class="grow"></span>!${act}
         </div>
         <ul class="list">

@@ -136,6 +136,10 @@ const EXACT_DOLLARS: Intl.NumberFormatOptions = {
 /** The same as plain text, for places without HTML. */
 export const usd = (amount: number): string => dollars(amount, currentLocale());
 
+/** The number of what was read up to `most` of its kind: there may be more. */
+export const countUpTo = (most: number, value: number): string =>
+  value < most ? count(value) : `${count(value)}+`;
+
 /** `12,345`; `1.2 M` from a million on. */
 export function count(value: number): string {
   return value >= 1_000_000 ? t`${tenths(value / 1_000_000)} M` : written(value, currentLocale());
