@@ -9,6 +9,7 @@ import { t, texts } from '../kit/language.ts';
 import { nothingListed, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, formLink, notice, status } from '../kit/parts.ts';
+import { allLink, firstRows } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { goalForm, readGoal } from './goal-form.ts';
@@ -106,7 +107,7 @@ async function goalPage(
       !${
         children.length > 0
           ? html`<h2>Parts</h2>
-              !${tree(children)}`
+              !${tree(firstRows(children, query))}!${allLink(here, query, children)}`
           : ''
       }
     </article>
