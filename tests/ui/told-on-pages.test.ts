@@ -1,9 +1,10 @@
 /** What lists with nothing in them, and pages of single things, tell their reader. */
-import { beforeAll, expect, it } from '@jest/globals';
-import { createCompany, systemActor } from '@acp/core';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { createAgentKey, createCompany, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
+import { createAgent } from '@acp/testkit';
 import request from 'supertest';
-import { type Cast, createCast } from '../http/cast.ts';
+import { bearer, type Cast, createCast, person } from '../http/cast.ts';
 import { createStage } from '../http/stage.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
 
@@ -113,4 +114,63 @@ it('a provider is said to be paused for as long as it is', async () => {
   expect(await mainOf(`/providers/${providerId}`)).toContain('Paused: quota used up');
   await pausedUntil('-1 hour');
   expect(await mainOf(`/providers/${providerId}`)).not.toContain('quota used up');
+});
+
+describe('whoever did something and is gone', () => {
+  const company = () => `/companies/${cast.company_id}`;
+  const leaving = async () =>
+    transaction(pages.database, async (tx) => person(tx, 'member', cast.company_id, 'admin'));
+  const gone = async (user_id: string) => {
+    const { status } = await admin.post(`/admin/users/${user_id}/delete`, { keep_keys: '' });
+    expect(status).toBe(303);
+  };
+  const asked = async (headers: Record<string, string>, title: string): Promise<string> => {
+    const { body } = await request(pages.app)
+      .post(`/api${company()}/approvals`)
+      .set(headers)
+      .send({ type: 'plan', title })
+      .expect(201);
+    return `/approvals/${body.id}`;
+  };
+
+  it('is a former user who asked, decided, invited and joined, not an integration', async () => {
+    const [asking, joining] = [
+      await leaving(),
+      await transaction(pages.database, async (tx) => person(tx, 'member')),
+    ];
+    const browser = Browser.of(pages.app, asking);
+    const path = await asked(asking.headers, 'Paint the shed');
+    expect((await browser.post(`${path}/approve`, {})).status).toBe(303);
+    const { body } = await browser.api('post', `/api${company()}/invites`, { role: 'viewer' });
+    await Browser.of(pages.app, joining).api('post', `/api/invites/${body.token as string}/accept`);
+    await gone(asking.user_id);
+    await gone(joining.user_id);
+    expect(await mainOf(path)).toMatch(/Asked by a former user [^]* by a former user/);
+    expect(await mainOf(`${company()}/members/invites`)).toMatch(
+      /accepted by a former user .* a former user/,
+    );
+    const bot = await asked(cast.board_admin.headers, 'Paint the roof');
+    expect(await mainOf(bot)).toContain('Asked by an integration');
+  });
+
+  it('is a deleted agent who asked; a comment names whichever agent wrote it', async () => {
+    const [asking, other] = await Promise.all(
+      ['Asking', 'Other'].map(async (name) =>
+        transaction(pages.database, async (tx) => {
+          const { id } = await createAgent(tx, { id: cast.company_id }, { name });
+          const key = await createAgentKey(tx, systemActor('tests'), cast.company_id, { agent_id: id });
+          return { id, headers: bearer(key.raw_key) };
+        }),
+      ),
+    );
+    const path = await asked(asking!.headers, 'Hire a painter');
+    await request(pages.app)
+      .post(`/api${path}/comments`)
+      .set(other!.headers)
+      .send({ body_markdown: 'I can paint.' })
+      .expect(201);
+    expect(await mainOf(path)).toMatch(/Asked by Asking [^]* Other .* I can paint\./);
+    expect((await admin.post(`/agents/${asking!.id}/delete`, {})).status).toBe(303);
+    expect(await mainOf(path)).toContain('Asked by a deleted agent');
+  });
 });

@@ -1,5 +1,6 @@
 import { type Invite, inviteEndpoints, type JoinRequest } from '@acp/contract';
 import { listInvites, listJoinRequests, userNames } from '@acp/core';
+import { doneBy, type Names } from '../kit/answered-by.ts';
 import { exactTime, exactTimeTo, timeAgo, words } from '../kit/format.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -16,8 +17,6 @@ import {
   membersPath,
   roleChoices,
 } from './access-frame.ts';
-
-type Names = ReadonlyMap<string, string>;
 
 const invitesPath = (company_id: string): string => `${membersPath(company_id)}/invites`;
 const requestsPath = (company_id: string): string => `${membersPath(company_id)}/requests`;
@@ -81,7 +80,7 @@ function inviteColumns(base: string, admin: boolean, names: Names): Column<Invit
     { label: 'Invite', cell: (invite) => html`<code>${referenceOf(invite)}</code>` },
     { label: 'State', cell: (invite) => inviteState(invite, names) },
     { label: 'Role', cell: ({ role }) => html`${words(role)}` },
-    { label: 'By', cell: ({ created_by }) => html`${nameOf(names, created_by)}` },
+    { label: 'By', cell: ({ created_by }) => html`${doneBy(names, created_by)}` },
     { label: 'Created', cell: ({ created_at }) => exactTime(created_at) },
     { label: 'Ends', cell: (invite) => when(invite.is_open, () => exactTimeTo(invite.expires_at)) },
   ];
@@ -103,13 +102,11 @@ const referenceOf = ({ id, token }: Invite): string =>
 function inviteState(invite: Invite, names: Names): Html {
   const { accepted_at, accepted_by, expires_at, is_open } = invite;
   if (accepted_at !== null)
-    return html`!${status('accepted')} <span class="soft">by ${nameOf(names, accepted_by)}</span>`;
+    return html`!${status('accepted')} <span class="soft">by ${doneBy(names, accepted_by)}</span>`;
   if (is_open) return status('open');
   if (new Date(expires_at).getTime() <= Date.now()) return status('expired');
   return html`!${status('ended')} <span class="soft">whoever created it may no longer invite</span>`;
 }
-
-const nameOf = (names: Names, id: string | null): string => (id && names.get(id)) ?? t`an integration`;
 
 async function requestsPage(context: CompanyContext, error: string | null = null): Promise<Html> {
   const { tx, company_id, query } = context;

@@ -1,5 +1,6 @@
 import type { Alert, OutgoingMessage } from '@acp/contract';
 import type { AlertTargets } from '@acp/core';
+import { doneBy, type Names } from '../kit/answered-by.ts';
 import { exactTime, timeLeft, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { say, t, texts } from '../kit/language.ts';
@@ -19,7 +20,7 @@ export interface AlertsView {
   query: Readonly<Record<string, string>>;
   alerts: readonly Alert[];
   next_cursor: string | null;
-  names: ReadonlyMap<string, string>;
+  names: Names;
 }
 
 const done: Record<string, string> = texts({
@@ -114,7 +115,7 @@ const currentColumns = ({ acts, names }: Pick<AlertsView, 'acts' | 'names'>): Co
     cell: ({ acknowledged_at, acknowledged_by_user_id: by }) =>
       acknowledged_at === null
         ? html`<span class="soft">not yet</span>`
-        : html`${(by && names.get(by)) ?? t`an integration`} !${exactTime(acknowledged_at)}`,
+        : html`${doneBy(names, by)} !${exactTime(acknowledged_at)}`,
   },
   {
     label: 'Actions',

@@ -1,4 +1,5 @@
 import { type Approval, type ApprovalComment, approvalStatuses, approvalTypes } from '@acp/contract';
+import { doneBy } from '../kit/answered-by.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -183,10 +184,7 @@ export function statePart(view: ApprovalView): Html {
           decided_at,
           (at) =>
             html`<dt>Decided</dt>
-              <dd>
-                !${timeAgo(at)} by
-                ${(decided_by_user_id && names.get(decided_by_user_id)) ?? t`an integration`}
-              </dd>`,
+              <dd>!${timeAgo(at)} by ${doneBy(names, decided_by_user_id)}</dd>`,
         )}
         !${when(
           decision_note,

@@ -1,4 +1,4 @@
-import { type Approval, approvalEndpoints as rows } from '@acp/contract';
+import { type Approval, type ApprovalComment, approvalEndpoints as rows } from '@acp/contract';
 import {
   type BudgetUsage,
   budgetUsage,
@@ -39,13 +39,16 @@ const byCompany = { by: 'company', param: 'companyId' } as const;
 const byApproval = { by: 'approval', param: 'approvalId' } as const;
 type ApprovalContext = UiContext<'approval'>;
 
-/** One statement for agents and one for users, regardless of the number of approvals. */
-export async function namesIn({ tx, company_id }: UiContext, approvals: readonly Approval[]): Promise<Names> {
-  const agents = await agentsNamed(
-    tx,
-    company_id,
-    approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
-  );
+/** One statement for agents and one for users, regardless of the number of approvals. @param comments on them */
+export async function namesIn(
+  { tx, company_id }: UiContext,
+  approvals: readonly Approval[],
+  comments: readonly ApprovalComment[] = [],
+): Promise<Names> {
+  const agents = await agentsNamed(tx, company_id, [
+    ...approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
+    ...comments.map(({ author_agent_id }) => author_agent_id),
+  ]);
   const users = await userNames(
     tx,
     approvals.flatMap((approval) => [approval.requested_by_user_id, approval.decided_by_user_id]),
@@ -125,12 +128,13 @@ async function loadApproval(
   const q = searchOf({ q: refused?.form.text('q') || query.q || '' }).q ?? '';
   const can_write = roleIn(user, company_id) !== 'viewer';
   const offers_next = can_write && approval.status !== 'pending';
+  const { items: comments } = await listApprovalComments(tx, subject, {}, null);
   const issue = approval.issue_id ? await findIssue(tx, approval.issue_id) : undefined;
   return {
     approval,
     issue: issue ? { id: issue.id, title: issue.title } : null,
-    comments: (await listApprovalComments(tx, subject, {}, null)).items,
-    names: await namesIn(context, [approval]),
+    comments,
+    names: await namesIn(context, [approval], comments),
     can_write,
     q,
     next: (offers_next && (await nextAsking(tx, user, subject, q || undefined))) || null,

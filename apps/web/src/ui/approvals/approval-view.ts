@@ -1,6 +1,7 @@
 /** What the pages of approvals know of one. */
 import type { Approval, ApprovalComment } from '@acp/contract';
 import type { BudgetUsage } from '@acp/core';
+import { doneBy } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { t } from '../kit/language.ts';
 
@@ -27,7 +28,10 @@ export interface ApprovalView {
   refused: { of: 'decision' | 'comment' | 'resubmit'; error: string; form: FormValues } | null;
 }
 
-export function requester(approval: Approval, names: Names): string {
-  const id = approval.requested_by_agent_id ?? approval.requested_by_user_id;
-  return (id && names.get(id)) ?? t`an integration`;
+export function requester(
+  { requested_by_agent_id: agent_id, requested_by_user_id }: Approval,
+  names: Names,
+): string {
+  if (agent_id !== null) return names.get(agent_id) ?? t`a deleted agent`;
+  return doneBy(names, requested_by_user_id);
 }

@@ -17,6 +17,10 @@ export const namesOfAnswerers = async (tx: Tx, items: readonly Answered[]): Prom
     items.map(({ created_by_user_id }) => created_by_user_id),
   );
 
+/** Who did what people and integrations can do: without an id, an integration. */
+export const doneBy = (names: Names, id: string | null): string =>
+  id === null ? t`an integration` : (names.get(id) ?? t`a former user`);
+
 /** Empty for those of the operator. */
 export function answeredBy(names: Names, { created_by_user_id: id }: Answered): Html {
   return id === null ? '' : html`${names.get(id) ?? t`a former user`}`;
