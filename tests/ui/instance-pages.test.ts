@@ -90,6 +90,23 @@ describe('a password chosen on a page', () => {
     [cast.member, '/profile/password', { current_password: PASSWORD, new_password: password }],
   ];
 
+  it('is not the account’s own address, whoever chooses it', async () => {
+    const { user_id } = cast.member;
+    const [own] = await database.db
+      .select({ email: schema.users.email })
+      .from(schema.users)
+      .where(eq(schema.users.id, user_id));
+    const new_password = own!.email;
+    for (const [who, path, form] of [
+      [cast.instance_admin, `/admin/users/${user_id}/password`, { new_password }],
+      [cast.member, '/profile/password', { current_password: PASSWORD, new_password }],
+    ] as const) {
+      const { status, text } = await Browser.of(app, who).post(path, form);
+      expect([path, status]).toEqual([path, 400]);
+      expect(text).toContain('s your name or address: choose another');
+    }
+  });
+
   it('is none that is guessed first, unless the instance accepts those; the API asks for its length', async () => {
     for (const [person, path, form] of pages('Password123')) {
       const { status, text } = await Browser.of(app, person).post(path, form);

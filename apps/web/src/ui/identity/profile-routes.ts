@@ -1,12 +1,5 @@
 import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
-import {
-  assertChosenPassword,
-  findUser,
-  presentMe,
-  readOwnEmail,
-  type UserModel,
-  userModelsOf,
-} from '@acp/core';
+import { findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -18,6 +11,7 @@ import { markdown } from '../kit/markdown.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { assertPasswordFor } from './chosen-password.ts';
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
@@ -153,7 +147,7 @@ export const profileRoutes: UiRoute[] = [
       current_password: form.text('current_password'),
       new_password: form.text('new_password'),
     }),
-    check: (c, form) => assertChosenPassword(c.tx, form.text('new_password'), [c.user.name]),
+    check: (c, form) => assertPasswordFor(c, c.user.user_id, form.text('new_password')),
     next: () => '/profile?done=saved',
     failed: profilePage,
   }),
