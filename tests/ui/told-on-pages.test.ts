@@ -93,6 +93,42 @@ it('states and kinds are words of the reader’s language', async () => {
     expect(await mainOf(path, 'de')).toContain(shown);
 });
 
+it('what the service itself has written down is said in the reader’s language', async () => {
+  const { agentId, approvalId, evolutionId } = await createStage(pages.database, cast);
+  const { pool } = pages.database;
+  await pool.query(
+    `update approvals set status = 'approved', apply_error = 'unknown provider' where id = $1`,
+    [approvalId],
+  );
+  await pool.query(
+    `insert into backups (status, trigger, bytes, error, claimed_by, started_at)
+      values ('failed', 'schedule', 0, 'the process that made it has ended', 'test', now())`,
+  );
+  await pool.query(
+    `insert into evolution_candidates (evolution_id, number, status, minibatch, reason)
+      values ($1, 7, 'rejected', '{}', 'It is a prompt that was there already.')`,
+    [evolutionId],
+  );
+  await pool.query(`update prompt_versions set system_prompt = '' where agent_id = $1`, [agentId]);
+  for (const [path, said] of [
+    [`/approvals/${approvalId}`, 'Es konnte nicht ausgeführt werden: unbekannter Anbieter'],
+    ['/admin/backups', 'der Prozess, der es erstellte, hat geendet'],
+    [`/evolutions/${evolutionId}`, 'Diesen Prompt gab es schon.'],
+    [`/agents/${agentId}/prompts`, '(keiner)'],
+  ] as const)
+    expect(await mainOf(path, 'de')).toContain(said);
+});
+
+it('those who can neither invite nor chat are not asked to', async () => {
+  const { pool } = pages.database;
+  await pool.query('delete from join_requests where company_id = $1', [cast.company_id]);
+  const at = async (who: 'viewer' | 'admin', path: string) =>
+    (await Browser.of(pages.app, cast[who]).get(`/companies/${cast.company_id}${path}`)).text;
+  expect(await at('admin', '/members/requests')).toContain('It is quicker to');
+  expect(await at('viewer', '/members/requests')).not.toContain('It is quicker to');
+  expect(await at('viewer', '/chats')).not.toContain('Choose an agent and say');
+});
+
 it('an earlier revision of a document says which it is', async () => {
   const { key } = await createStage(pages.database, cast);
   const { rows } = await pages.database.pool.query<{ at: string }>(

@@ -1,6 +1,6 @@
 import type { Backup } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { conflict, cutText, storableText } from '@acp/kernel';
+import { conflict, cutText, stated, storableText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
 import { isSilent } from './read-backups.ts';
@@ -8,7 +8,7 @@ import { isSilent } from './read-backups.ts';
 const { backups } = schema;
 
 const ERROR_BYTES = 2000;
-const ENDED = 'the process that made it has ended';
+const ENDED = stated('the process that made it has ended');
 
 /**
  * Begins a backup. Its row is not locked: it is kept alive by `noteBackupProgress`, and contains the file name from the beginning,

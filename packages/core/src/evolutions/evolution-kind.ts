@@ -141,7 +141,7 @@ const keep: Record<
       .set({
         status: same ? 'rejected' : 'trial',
         system_prompt,
-        reason: same ? 'It is a prompt that was there already.' : cutText(written.reason, REASON),
+        reason: same ? stated('It is a prompt that was there already.') : cutText(written.reason, REASON),
       })
       .where(
         and(

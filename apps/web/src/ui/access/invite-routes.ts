@@ -124,8 +124,8 @@ async function requestsPage(context: CompanyContext, error: string | null = null
       : emptyState(
           'No requests to join',
           html`Users of this instance ask on their list of companies or, if they may create companies
-            themselves, through the API. It is quicker to
-            <a href="${invitesPath(company_id)}">invite them</a>.`,
+          themselves, through the API.
+          !${when(isAdmin(context), () => html`It is quicker to <a href="${invitesPath(company_id)}">invite them</a>.`)}`,
         );
   const said: Record<string, string> = { approved: t`Approved: a member now.`, rejected: t`Rejected.` };
   return accessPage(

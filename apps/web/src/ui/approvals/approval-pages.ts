@@ -4,7 +4,7 @@ import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
-import { t, texts } from '../kit/language.ts';
+import { say, t, texts } from '../kit/language.ts';
 import { nothingListed, searched, searchedList } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import {
@@ -166,7 +166,7 @@ export function statePart(view: ApprovalView): Html {
   return html`<div class="card">
       <p>!${state(approval)}</p>
       !${nextLink(view)}
-      !${when(apply_error, (text) => html`<p class="error">It could not be carried out: ${text}</p>`)}
+      !${when(apply_error, (text) => html`<p class="error">It could not be carried out: ${say(text)}</p>`)}
       <dl class="facts">
         <dt>Kind</dt>
         <dd>${typeNames[approval.type]}</dd>

@@ -3,7 +3,7 @@ import { type Backup, backupEndpoints as rows } from '@acp/contract';
 import { getSetting, lastSuccessfulBackup, listBackups } from '@acp/core';
 import { count, duration, fileSize, timeAgo, words } from '../kit/format.ts';
 import { attributes, html, type Html, when } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { emptyState, formError, postButton, status } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, table } from '../kit/table.ts';
@@ -77,7 +77,7 @@ const columns: Column<Backup>[] = [
     label: 'State',
     cell: (backup) => {
       const { status: state, phase, error } = backup;
-      return html`<span!${attributes({ 'data-awaits': isUnderWay(backup) })}>!${status(state)}</span>!${when(phase, (now) => html` <span class="soft">${words(now)}</span>`)}!${when(error, (text) => html`<p class="error wraps">${text}</p>`)}`;
+      return html`<span!${attributes({ 'data-awaits': isUnderWay(backup) })}>!${status(state)}</span>!${when(phase, (now) => html` <span class="soft">${words(now)}</span>`)}!${when(error, (text) => html`<p class="error wraps">${say(text)}</p>`)}`;
     },
   },
   {

@@ -40,7 +40,9 @@ export function chatsBody(
             'No chats yet',
             can_write && agents.length === 0
               ? html`<a href="/companies/${company_id}/agents/new">Hire an agent</a> to talk with it.`
-              : html`Choose an agent and say what you want. Only you can see your chats.`,
+              : can_write
+                ? html`Choose an agent and say what you want. Only you can see your chats.`
+                : html`Members of the company can talk with its agents.`,
           ),
         );
   return html`!${formError(error)} !${when(can_write, () => newChat(path, offer, agents, agent_id))}

@@ -64,7 +64,7 @@ function versionList({ agent, versions, can_write }: PromptsView): Html {
       !${when(reason, (text) => html`<p>${text}</p>`)}
       !${
         before === undefined || before.system_prompt === prompt
-          ? html`<pre>${prompt === '' ? '(none)' : prompt}</pre>`
+          ? html`<pre>${prompt === '' ? t`(none)` : prompt}</pre>`
           : html`<p class="soft small">Differences from version ${before.version_number}:</p>
               !${textDiff(before.system_prompt, prompt)}`
       }
