@@ -56,8 +56,8 @@ it('whoever has decided one is offered the next of the list, among those that we
 
 it('the inbox calls them the decision of whoever may decide', async () => {
   await ask('Paint the shop');
-  const inbox = async (person: 'member' | 'viewer') =>
-    (await Browser.of(app, cast[person]).get(`/companies/${cast.company_id}/inbox`)).text;
+  const inbox = async (who: 'member' | 'viewer') =>
+    (await Browser.of(app, cast[who]).get(`/companies/${cast.company_id}/inbox`)).text;
   expect(await inbox('member')).toContain('Waiting for your decision');
   expect(await inbox('viewer')).toContain('Waiting for somebody’s decision');
 });

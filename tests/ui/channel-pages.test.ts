@@ -131,8 +131,8 @@ it('a person makes a code that is shown once, chooses what to be told of, and en
 
 it('a channel of Slack cannot lose its app-level token by the choice of none', async () => {
   const admin = Browser.of(app, cast.admin);
-  const made = await admin.post(list, { ...form, name: 'slack', kind: 'slack', app_token: 'BOT_TOKEN' });
-  const path = made.headers.location!.split('?')[0]!;
+  const added = await admin.post(list, { ...form, name: 'slack', kind: 'slack', app_token: 'BOT_TOKEN' });
+  const path = added.headers.location!.split('?')[0]!;
   const { values } = pageForms((await admin.get(path)).text).find(
     ({ action, values: { app_token } }) => action === path && app_token !== undefined,
   )!;
