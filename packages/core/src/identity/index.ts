@@ -19,6 +19,7 @@ export { assertFreshSignIn } from './fresh-sign-in.ts';
 export { isCommonPassword } from './common-passwords.ts';
 export {
   assertChosenPassword,
+  assertPasswordFor,
   hashChosenPassword,
   hashPassword,
   hashSentPassword,

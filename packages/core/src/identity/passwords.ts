@@ -1,6 +1,7 @@
 import type { Tx } from '@acp/db';
 import { getSetting } from '../settings/index.ts';
 import { assertUncommonPassword } from './common-passwords.ts';
+import { findUser } from './users.ts';
 
 /** OWASP's minimum for argon2id: 19 MiB, two passes. About 20 ms off the main thread. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -27,6 +28,12 @@ export async function assertChosenPassword(
 ): Promise<void> {
   if ((await getSetting(tx, 'refuse_common_passwords')) !== false)
     await assertUncommonPassword(password, about);
+}
+
+/** The same for an account that exists: its password must match neither its name nor its address. */
+export async function assertPasswordFor(tx: Tx, user_id: string, password: string): Promise<void> {
+  const user = await findUser(tx, user_id);
+  await assertChosenPassword(tx, password, user ? [user.display_name, user.email] : []);
 }
 
 /** Hashes a password that a person has just chosen. @throws like `assertChosenPassword` */

@@ -4,11 +4,17 @@ import {
   secondFactorEndpoints,
   type User,
 } from '@acp/contract';
-import { findUser, listCredentials, mailsLinks, pendingEmail, presentUser } from '@acp/core';
+import {
+  assertPasswordFor,
+  findUser,
+  listCredentials,
+  mailsLinks,
+  pendingEmail,
+  presentUser,
+} from '@acp/core';
 import type { Page } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { credentialTable, keepBox, keptQuery } from '../access/credential-parts.ts';
-import { assertPasswordFor } from '../identity/chosen-password.ts';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, words } from '../kit/format.ts';
@@ -182,7 +188,7 @@ export const userRoutes: UiRoute[] = [
   }),
   action(`${LIST}/{userId}/password`, rows.resetPassword, {
     read: (form) => ({ new_password: form.text('new_password') }),
-    check: (c, form) => assertPasswordFor(c, c.params.userId!, form.text('new_password')),
+    check: (c, form) => assertPasswordFor(c.tx, c.params.userId!, form.text('new_password')),
     next: (c) => `${LIST}/${c.params.userId!}?done=password`,
     failed: refusedIn('password'),
   }),

@@ -1,5 +1,4 @@
 import { type Approval, type ApprovalComment, approvalStatuses, approvalTypes } from '@acp/contract';
-import { doneBy } from '../kit/answered-by.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import { timeAgo, timeTo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -20,7 +19,7 @@ import {
 } from '../kit/parts.ts';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { laterMenu } from '../inbox/later-menu.ts';
-import { type ApprovalView, type Names, requester } from './approval-view.ts';
+import { type ApprovalView, decider, type Names, requester } from './approval-view.ts';
 import { allBox, approvalBox, chosenBar, gist, rowDecision } from './list-decisions.ts';
 import { decisionForm, failedToApply, isDecidable } from './decision-form.ts';
 import { payloadPart } from './payload.ts';
@@ -162,7 +161,7 @@ export function requestPart({ approval }: Pick<ApprovalView, 'approval'>): Html 
 
 export function statePart(view: ApprovalView): Html {
   const { approval, issue, names } = view;
-  const { decided_at, decided_by_user_id, decision_note, apply_error } = approval;
+  const { decided_at, decision_note, apply_error } = approval;
   return html`<div class="card">
       <p>!${state(approval)}</p>
       !${nextLink(view)}
@@ -184,7 +183,7 @@ export function statePart(view: ApprovalView): Html {
           decided_at,
           (at) =>
             html`<dt>Decided</dt>
-              <dd>!${timeAgo(at)} by ${doneBy(names, decided_by_user_id)}</dd>`,
+              <dd>!${timeAgo(at)} by ${decider(approval, names)}</dd>`,
         )}
         !${when(
           decision_note,

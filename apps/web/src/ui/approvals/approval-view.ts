@@ -35,3 +35,6 @@ export function requester(
   if (agent_id !== null) return names.get(agent_id) ?? t`a deleted agent`;
   return doneBy(names, requested_by_user_id);
 }
+
+export const decider = ({ decided_by_user_id }: Approval, names: Names): string =>
+  doneBy(names, decided_by_user_id);

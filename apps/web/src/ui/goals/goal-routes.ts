@@ -4,16 +4,15 @@ import { asShown } from '../kit/as-shown.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
-import { each, html, type Html } from '../kit/html.ts';
+import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { nothingListed, searchedList, searchOf } from '../kit/list-search.ts';
 import { markdown } from '../kit/markdown.ts';
 import { emptyState, formLink, notice, status } from '../kit/parts.ts';
-import { allLink, firstRows } from '../kit/table.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite, trashCard } from '../kit/write-access.ts';
 import { goalForm, readGoal } from './goal-form.ts';
-import { goalIssues, goalWork } from './goal-work.ts';
+import { goalIssues, goalParts, goalTree, goalWork } from './goal-work.ts';
 
 const byCompany = { by: 'company', param: 'companyId' } as const;
 const byGoal = { by: 'goal', param: 'goalId' } as const;
@@ -27,30 +26,6 @@ const done: Record<string, string> = texts({
   changed: 'Saved.',
   deleted: 'The goal is in the trash.',
 });
-
-/** Goals below their parents, oldest first; goals whose parent is not listed are at the top level. */
-function tree(goals: readonly Goal[]): Html {
-  const known = new Set(goals.map(({ id }) => id));
-  const below = Map.groupBy(goals.toReversed(), ({ parent_goal_id }) =>
-    parent_goal_id !== null && known.has(parent_goal_id) ? parent_goal_id : '',
-  );
-  const branch = (parent: string): Html => {
-    const children = below.get(parent) ?? [];
-    if (children.length === 0) return '';
-    return html`<ul class="tree">
-      !${each(
-        children,
-        (goal) =>
-          html`<li>
-            <a href="/goals/${goal.id}">${goal.title}</a> !${status(goal.status)}
-            <span class="soft small">${words(goal.level)}</span>
-            !${branch(goal.id)}
-          </li>`,
-      )}
-    </ul>`;
-  };
-  return branch('');
-}
 
 async function loadGoals({ tx, company_id }: UiContext, q?: string): Promise<Goal[]> {
   return (await listGoals(tx, company_id, { limit: MOST, ...(q && { q }) })).items;
@@ -68,7 +43,7 @@ async function goalsPage(
   const items = q === undefined ? goals : await loadGoals(context, q);
   const list =
     items.length > 0
-      ? html`<div class="card">!${tree(items)}</div>`
+      ? html`<div class="card">!${goalTree(items)}</div>`
       : nothingListed(path, query, () =>
           emptyState(
             'No goals yet',
@@ -104,12 +79,7 @@ async function goalPage(
         !${status(goal.status)} ${words(goal.level)} · changed !${timeAgo(goal.updated_at)}
       </p>
       !${goal.description ? markdown(goal.description) : html`<p class="soft">No description.</p>`}
-      !${
-        children.length > 0
-          ? html`<h2>Parts</h2>
-              !${tree(firstRows(children, query))}!${allLink(here, query, children)}`
-          : ''
-      }
+      !${goalParts(here, query, children)}
     </article>
     !${await goalWork(context)}!${edit}`;
   const trail = [

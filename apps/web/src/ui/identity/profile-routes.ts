@@ -1,5 +1,12 @@
 import { identityEndpoints, type Me, type OwnEmail } from '@acp/contract';
-import { findUser, presentMe, readOwnEmail, type UserModel, userModelsOf } from '@acp/core';
+import {
+  assertPasswordFor,
+  findUser,
+  presentMe,
+  readOwnEmail,
+  type UserModel,
+  userModelsOf,
+} from '@acp/core';
 import { unauthenticated } from '@acp/kernel';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
@@ -11,7 +18,6 @@ import { markdown } from '../kit/markdown.ts';
 import { formError, input, notice, postButton } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { assertPasswordFor } from './chosen-password.ts';
 
 const done: Record<string, string> = texts({
   saved: 'Saved.',
@@ -147,7 +153,7 @@ export const profileRoutes: UiRoute[] = [
       current_password: form.text('current_password'),
       new_password: form.text('new_password'),
     }),
-    check: (c, form) => assertPasswordFor(c, c.user.user_id, form.text('new_password')),
+    check: (c, form) => assertPasswordFor(c.tx, c.user.user_id, form.text('new_password')),
     next: () => '/profile?done=saved',
     failed: profilePage,
   }),
