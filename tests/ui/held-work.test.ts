@@ -85,7 +85,7 @@ describe('an issue', () => {
         new RegExp(`part/decisions"\\s*>\\s*<p[^>]*role="alert">\\s*Not started: the budget ${link}`),
       );
       expect(refused.text).toMatch(
-        /data-live="[^"]*agents budget_incident"\s+data-source="[^"]*part\/properties"/,
+        /data-live="[^"]*agents budget_incident"[^>]*data-source="[^"]*part\/properties"/,
       );
       await transaction(database, async (tx) => {
         await resolveBudgetIncident(tx, director, (await findBudgetIncident(tx, incident))!);
