@@ -77,7 +77,7 @@ const TIME_MS = 20_000;
 const MOST = 8 * 1024 * 1024;
 
 /** Lengths of the pages of a list, from the longest that the servers give; each is a multiple of the next. */
-const PAGES = [100, 20, 5, 1] as const;
+const PAGES = [100, 10, 1] as const;
 /** More than there are. */
 const MOST_LISTED = 3000;
 /** If many pages are too long to be answered. */
