@@ -8,8 +8,9 @@ const LONGEST_MS = 200;
  * none: seconds for twenty kilobytes.
  */
 export function highlightInTime(code: string, language: string): string {
-  // A grammar that is interrupted while it is compiled would be of no use ever after.
   if (!hasGrammar(language)) return '';
+  // Compiles the grammar: one that is interrupted while it is compiled would be of no use ever after.
+  highlight('', language);
   try {
     return withinTime(LONGEST_MS, () => highlight(code, language));
   } catch (error) {

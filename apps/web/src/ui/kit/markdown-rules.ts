@@ -19,12 +19,8 @@ const languages = (): Highlighter => (known ??= require('highlight.js/lib/common
 /** A longer block is not highlighted: some grammars are slow on text that is no code. */
 const LONGEST_CODE = 20_000;
 
-/** Whether there is a grammar, which is compiled from then on. */
-export function hasGrammar(language: string): boolean {
-  if (language === '' || languages().getLanguage(language) === undefined) return false;
-  languages().highlight('', { language, ignoreIllegals: true });
-  return true;
-}
+export const hasGrammar = (language: string): boolean =>
+  language !== '' && languages().getLanguage(language) !== undefined;
 
 /** Highlights code in the given language. Classes only: the page's policy allows no inline styles. */
 export function highlight(code: string, language: string): string {
