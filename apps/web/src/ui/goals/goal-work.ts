@@ -60,7 +60,7 @@ export async function goalWork(context: UiContext<'goal'>): Promise<Html> {
       <h2>Projects</h2>
       !${projects}
     </section>
-    <section class="card" data-live="issues" data-source="/goals/${subject.id}/part/issues" data-pace="2000">
+    <section class="card" data-live="issues" data-source="/goals/${subject.id}/part/issues">
       !${await goalIssues(context)}
     </section>`;
 }

@@ -45,17 +45,19 @@ function filterOf(query: UiContext['query']) {
 async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
   const [agent] = await agentsNamed(tx, company_id, [run.agent_id]);
+  const role = roleIn(user, company_id);
+  const readable = mayReadRun(subject, user);
   return {
     run,
     agent,
     issue: run.issue_id === null ? undefined : await findIssue(tx, run.issue_id),
     error_category: subject.error_category,
-    can_cancel: roleIn(user, company_id) !== 'viewer',
-    is_admin: roleIn(user, company_id) === 'admin',
-    readable: mayReadRun(subject, user),
+    can_cancel: role !== 'viewer',
+    is_admin: role === 'admin',
+    readable,
     changes: await hasChangedFiles(tx, run.id),
     // Where a run wanted to go says what it is about.
-    refused: mayReadRun(subject, user) ? await runRefusals(tx, run.id) : [],
+    refused: readable ? await runRefusals(tx, run.id) : [],
   };
 }
 
