@@ -1,7 +1,7 @@
 // The board: cards move by themselves while agents work, by drag and drop, and by keyboard.
 import { keepPlace, restorePlace, shorten, watchDrags, watchEnds } from './board-columns.js';
 import { changedIssues, released } from './changed-issues.js';
-import { request } from './live-parts.js';
+import { parsed, request } from './live-parts.js';
 import { t, written } from './texts.js';
 import { toast } from './feedback.js';
 
@@ -298,12 +298,6 @@ class Board {
       if (count > 0) column.removeAttribute('data-empty');
     }
   }
-}
-
-function parsed(markup) {
-  const template = document.createElement('template');
-  template.innerHTML = markup;
-  return template;
 }
 
 /** Whether it is further up in its column. The link to older cards is always last. */

@@ -1,7 +1,7 @@
 // The list of issues: cells that are edited in place, and the keyboard.
 import { changedIssues, released } from './changed-issues.js';
 import { startChoosing, tellChosen } from './choosing.js';
-import { request } from './live-parts.js';
+import { parsed, request } from './live-parts.js';
 import { isPassing, isTyping, lettersAct } from './keys.js';
 import { plural } from './texts.js';
 import { toast } from './feedback.js';
@@ -170,11 +170,10 @@ async function renew(list, ids, edited) {
   const answer = await request(address);
   if (!answer.ok) return !answer.mayPass;
   await released();
-  const template = document.createElement('template');
-  template.innerHTML = answer.text;
+  const { content } = parsed(answer.text);
   for (const id of ids) {
     const row = rowOf(list, id);
-    if (row) show(row, rowOf(template.content, id), edited);
+    if (row) show(row, rowOf(content, id), edited);
   }
   tellChosen();
   return true;

@@ -327,3 +327,10 @@ export async function request(path, options = {}) {
     return { ok: false, status: 0, mayPass: true, wait_ms: 0, text: '' };
   }
 }
+
+/** The markup of an answer, not on the page yet. */
+export function parsed(markup) {
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  return template;
+}
