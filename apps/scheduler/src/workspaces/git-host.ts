@@ -184,10 +184,9 @@ export class HostApi {
       return await exchange(this.#fetch, `${this.#base}${path}`, request, limits);
     } catch (error) {
       if (!(error instanceof ExchangeFailure)) throw error;
-      if (error instanceof AnswerTooLarge)
-        throw new TooLarge(`the server can’t be asked: ${error.message}`, null);
       const isOurs = error.kind === 'refused';
-      throw new GitError(isOurs ? error.message : `the server can’t be asked: ${error.message}`, null);
+      const said = isOurs ? error.message : `the server can’t be asked: ${error.message}`;
+      throw error instanceof AnswerTooLarge ? new TooLarge(said, null) : new GitError(said, null);
     }
   }
 }
