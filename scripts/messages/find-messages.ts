@@ -103,11 +103,12 @@ const FOR_PROGRAMS = [
   'apps/scheduler/src/plugins/plugin-metrics.ts',
 ];
 
+/** Whose message says why a run failed. */
+const FAILURES = new Set(['AdapterError', 'RunFailure']);
 /**
  * Sentences of alerts, mails and refusals with values, by the tag `said`; those that are stored for pages, by `stated`, and why runs
  * failed, where that is a constant of the error.
  */
-const FAILURES = new Set(['AdapterError', 'RunFailure']);
 const SENTENCES = [...REFUSALS.folders, 'packages/adapters/src', 'apps/scheduler/src'];
 
 const folders = ['apps/web/src/ui', 'apps/web/assets/js'];
