@@ -58,7 +58,7 @@ export async function listAgentOutlines(tx: Tx, company_id: string): Promise<Age
 }
 
 /** Those with the ids, in no order: what a page names is never left out, whatever the size of the company. */
-export async function agentsNamed(
+export async function agentOutlinesById(
   tx: Tx,
   company_id: string,
   ids: readonly (string | null | undefined)[],

@@ -8,7 +8,12 @@ export { agentNamed, findAgent, listAgents, pageOfAgents, runtimeState } from '.
 export { assertAdapter, namesOutside } from './adapter-rules.ts';
 export type { AdapterRules } from './adapter-rules.ts';
 export { assertHome, homeOf } from './agent-home.ts';
-export { type AgentOutline, agentsNamed, findAgentOutlines, listAgentOutlines } from './agent-outlines.ts';
+export {
+  type AgentOutline,
+  agentOutlinesById,
+  findAgentOutlines,
+  listAgentOutlines,
+} from './agent-outlines.ts';
 export { agentHome, agentPlace, agentsAmong, clearSession, placesOfIdleAgents } from './agent-place.ts';
 export { isCompanyAdmin } from './policy.ts';
 export { assertMayTeach, isAbove } from './reach.ts';

@@ -9,7 +9,7 @@ import {
   agentPermissions,
   listAgentFiles,
   listAgentKeys,
-  agentsNamed,
+  agentOutlinesById,
   listConfigRevisions,
   listFsSkills,
   listTaskSessions,
@@ -55,7 +55,7 @@ async function settingsPage(
   const { tx, subject, company_id, services, query } = context;
   const { items: revisions } = await listConfigRevisions(tx, subject, SHOWN);
   const authors = revisions.map(({ created_by }) => created_by);
-  const agents = await agentsNamed(tx, company_id, authors);
+  const agents = await agentOutlinesById(tx, company_id, authors);
   const users = await userNames(tx, authors);
   const keys = (await listAgentKeys(tx, subject, {})).items;
   const body = await settingsBody({

@@ -4,7 +4,7 @@ import {
   budgetUsage,
   countWaiting,
   findIssue,
-  agentsNamed,
+  agentOutlinesById,
   listApprovalComments,
   listApprovals,
   nextAsking,
@@ -45,7 +45,7 @@ export async function namesIn(
   approvals: readonly Approval[],
   comments: readonly ApprovalComment[] = [],
 ): Promise<Names> {
-  const agents = await agentsNamed(tx, company_id, [
+  const agents = await agentOutlinesById(tx, company_id, [
     ...approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
     ...comments.map(({ author_agent_id }) => author_agent_id),
   ]);

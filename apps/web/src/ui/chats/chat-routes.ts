@@ -1,7 +1,7 @@
 import { type Chat, chatEndpoints as rows } from '@acp/contract';
 import {
   type AgentOutline,
-  agentsNamed,
+  agentOutlinesById,
   findAgent,
   findChatMessage,
   listAgentOutlines,
@@ -54,7 +54,7 @@ async function chatsPage(context: UiContext<'company'>, error: string | null = n
 
 /** The agents that the chats are with. */
 const ownersOf = async ({ tx, company_id }: UiContext, chats: readonly Chat[]): Promise<AgentOutline[]> =>
-  agentsNamed(
+  agentOutlinesById(
     tx,
     company_id,
     chats.map(({ agent_id }) => agent_id),

@@ -1,7 +1,7 @@
 import { agentEndpoints, companyEndpoints, inviteEndpoints, issueEndpoints } from '@acp/contract';
 import {
   type AgentOutline,
-  agentsNamed,
+  agentOutlinesById,
   dayFigures,
   hasDefaultProvider,
   listProviders,
@@ -53,7 +53,7 @@ async function loadDashboard(
     steps: await loadFirstSteps(context, agents, refused),
     agents,
     live,
-    live_agents: await agentsNamed(
+    live_agents: await agentOutlinesById(
       tx,
       company_id,
       live.map(({ agent_id }) => agent_id),

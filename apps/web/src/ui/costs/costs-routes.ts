@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { agentsNamed, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
+import { agentOutlinesById, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -24,7 +24,7 @@ async function loadSpending({ tx, user, company_id, query }: UiContext, month: M
     { from, to },
     groups,
   );
-  const agents = await agentsNamed(
+  const agents = await agentOutlinesById(
     tx,
     company_id,
     by_agent!.groups.map(({ key }) => key),
@@ -74,7 +74,7 @@ async function entriesPage(
 ): Promise<Html> {
   const { tx, company_id, query } = context;
   const { items: entries, next_cursor } = await listCostEvents(tx, company_id, pageOf(query));
-  const agents = await agentsNamed(
+  const agents = await agentOutlinesById(
     tx,
     company_id,
     entries.map(({ agent_id }) => agent_id),

@@ -1,6 +1,6 @@
 /** What an issue waits for: budgets and pauses that hold its assignee, and decisions that people are asked for. */
 import type { Approval } from '@acp/contract';
-import { type AgentOutline, agentsNamed, openApprovalsOf } from '@acp/core';
+import { type AgentOutline, agentOutlinesById, openApprovalsOf } from '@acp/core';
 import { heldPart, type HoldingBudget, holdingBudgets } from '../costs/held-work.ts';
 import { timeAgo } from '../kit/format.ts';
 import { each, html, type Html } from '../kit/html.ts';
@@ -20,7 +20,7 @@ export async function whatItWaitsFor({ tx, subject }: UiContext<'issue'>): Promi
     ? []
     : await holdingBudgets(tx, { company_id, agent_id: assignee_agent_id, project_id });
   const approvals = await openApprovalsOf(tx, id);
-  const agents = await agentsNamed(tx, company_id, [
+  const agents = await agentOutlinesById(tx, company_id, [
     assignee_agent_id,
     ...approvals.map(({ requested_by_agent_id }) => requested_by_agent_id),
   ]);

@@ -1,5 +1,5 @@
 /** Loads the conversation on an issue, and renders its parts. */
-import { agentsNamed, countEarlierComments, issueActivity, outlineComments } from '@acp/core';
+import { agentOutlinesById, countEarlierComments, issueActivity, outlineComments } from '@acp/core';
 import type { Html } from '../kit/html.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
@@ -16,7 +16,7 @@ export async function loadTimeline(context: UiContext<'issue'>): Promise<Timelin
   const comments = await outlineComments(tx, subject, cursor === undefined ? {} : { cursor }, LONGEST_SHOWN);
   // The newest is the first.
   const oldest = comments.items.at(-1);
-  const authors = await agentsNamed(
+  const authors = await agentOutlinesById(
     tx,
     company_id,
     comments.items.map(({ author_agent_id }) => author_agent_id),

@@ -1,4 +1,4 @@
-import { agentsNamed, issueDetail, labelsByName } from '@acp/core';
+import { agentOutlinesById, issueDetail, labelsByName } from '@acp/core';
 import { offerOf } from '../kit/choice.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
@@ -12,7 +12,7 @@ export async function loadProperties(context: UiContext<'issue'>, error: string 
   const all = labels.source === null ? await labelsByName(tx, company_id) : [];
   return {
     issue,
-    agents: await agentsNamed(tx, company_id, [issue.checked_out_by_agent_id]),
+    agents: await agentOutlinesById(tx, company_id, [issue.checked_out_by_agent_id]),
     assignees: await offerOf(context, 'agent', issue.assignee_agent_id),
     projects: await offerOf(context, 'project', issue.project_id),
     labels,

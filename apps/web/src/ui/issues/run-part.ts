@@ -2,7 +2,7 @@
 import type { IssueDetail, Run, RunEvent } from '@acp/contract';
 import {
   type AgentOutline,
-  agentsNamed,
+  agentOutlinesById,
   listRunEvents,
   listRuns,
   type RefusedVerb,
@@ -53,7 +53,7 @@ export async function loadRuns({
 }
 
 export const agentsOf = async (tx: Tx, company_id: string, runs: readonly Run[]): Promise<AgentOutline[]> =>
-  agentsNamed(
+  agentOutlinesById(
     tx,
     company_id,
     runs.map(({ agent_id }) => agent_id),

@@ -1,5 +1,5 @@
 import { routineEndpoints as rows } from '@acp/contract';
-import { agentsNamed, listRoutines, listTriggers, presentRoutine } from '@acp/core';
+import { agentOutlinesById, listRoutines, listTriggers, presentRoutine } from '@acp/core';
 import { offerOf } from '../kit/choice.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -23,7 +23,7 @@ async function routinesPage(context: UiContext<'company'>): Promise<Html> {
   const archived = query.archived === 'yes';
   const status = archived ? 'archived' : 'active,paused';
   const { items, next_cursor } = await listRoutines(tx, company_id, { ...searchOf(query), status });
-  const agents = await agentsNamed(
+  const agents = await agentOutlinesById(
     tx,
     company_id,
     items.map(({ assignee_agent_id }) => assignee_agent_id),

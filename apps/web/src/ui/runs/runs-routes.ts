@@ -4,7 +4,7 @@ import {
   findRunBefore,
   hasChangedFiles,
   issueNames,
-  agentsNamed,
+  agentOutlinesById,
   listRunEvents,
   listRuns,
   listRunSteps,
@@ -44,7 +44,7 @@ function filterOf(query: UiContext['query']) {
 /** What the page shows besides the transcript. */
 async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
   const run: Run = presentRun(subject, user);
-  const [agent] = await agentsNamed(tx, company_id, [run.agent_id]);
+  const [agent] = await agentOutlinesById(tx, company_id, [run.agent_id]);
   const role = roleIn(user, company_id);
   const readable = mayReadRun(subject, user);
   return {
@@ -115,7 +115,7 @@ export const runsRoutes: UiRoute[] = [
       ...filter,
       ...(query.cursor ? { cursor: query.cursor } : {}),
     });
-    const agents = await agentsNamed(
+    const agents = await agentOutlinesById(
       tx,
       company_id,
       items.map(({ agent_id }) => agent_id),

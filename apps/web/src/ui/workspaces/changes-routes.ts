@@ -5,7 +5,7 @@ import {
 } from '@acp/contract';
 import {
   findWorkspace,
-  agentsNamed,
+  agentOutlinesById,
   listChangedFiles,
   listCommits,
   listDiffs,
@@ -111,7 +111,7 @@ async function loadView(context: IssueContext, failure: Failure): Promise<Change
   const files = whole ? await listChangedFiles(tx, workspace, { limit: MOST_FILES }) : null;
   const commits = whole ? await listCommits(tx, workspace, { limit: MOST_COMMITS }) : null;
   const comments = run_id === null ? await commentsOf(context) : [];
-  const agents = await agentsNamed(
+  const agents = await agentOutlinesById(
     tx,
     company_id,
     comments.map(({ author_agent_id }) => author_agent_id),
