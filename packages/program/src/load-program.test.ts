@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -19,7 +28,13 @@ const say = (word: string) => write('apps/launcher/src/word.ts', `export const w
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'acp-programs-'));
-  for (const file of ['load-program.mjs', 'build-programs.ts', 'one-at-a-time.mjs', 'quick-loading.ts'])
+  for (const file of [
+    'load-program.mjs',
+    'build-programs.ts',
+    'one-at-a-time.mjs',
+    'quick-loading.ts',
+    'no-recurrence.ts',
+  ])
     cpSync(path.join(root, own, file), path.join(folder, own, file));
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   write('package.json', '{ "type": "module" }');
@@ -95,4 +110,15 @@ it('a sealed bundle is taken as it is', async () => {
 it('where no bundle can be written, a program runs from its sources', async () => {
   write('.build', 'a file');
   expect(await start()).toMatch(/^one from source/);
+});
+
+it('tables of character sets are no part of a bundle, and are found when a text needs one', async () => {
+  write(
+    PROGRAMS.service,
+    `import iconv from 'iconv-lite';
+    export const said = iconv.decode(Buffer.from('82b182f182c982bf82cd', 'hex'), 'shift_jis');`,
+  );
+  expect(await start()).toBe('こんにちは');
+  const bundle = path.join(folder, '.build/programs', bundlesLeft()[0]!);
+  expect(statSync(path.join(bundle, 'service.mjs')).size).toBeLessThan(150_000);
 });
