@@ -62,6 +62,7 @@ export type { JsonRow } from './row-reader.ts';
 export { PAGE_BYTES, readWithinBytes, withinBytes } from './page-bytes.ts';
 export {
   actionableIssueStatuses,
+  hasStatus,
   liveRunStatuses,
   openTaskStatuses,
   terminalIssueStatuses,

@@ -10,6 +10,13 @@ const list = (...statuses: string[]): SQL =>
 /** A run that has not ended. */
 export const liveRunStatuses = list('queued', 'running');
 
+/**
+ * SQL: whether the run `r`, found by its id, has that status. Worded so that no partial index qualifies: a statement that was
+ * planned while few runs had the status would go on reading all that have it to find the one.
+ */
+export const hasStatus = (status: 'queued' | 'running'): SQL =>
+  sql`r.status || '' = ${sql.raw(`'${status}'`)}`;
+
 /** A remote task that has not ended. */
 export const openTaskStatuses = list('queued', 'claimed', 'cancel_requested');
 

@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { hasStatus, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetWindowStart } from '../agents/index.ts';
 import { openIncidents } from './open-incidents.ts';
@@ -70,7 +70,7 @@ async function reserve(tx: Tx, call: CallAhead): Promise<Verdict> {
     with run as materialized (
       select r.id, r.company_id, r.agent_id, r.issue_id
       from heartbeat_runs r
-      where r.id = ${call.run_id} and r.fence = ${call.fence} and r.status = 'running' for no key update
+      where r.id = ${call.run_id} and r.fence = ${call.fence} and ${hasStatus('running')} for no key update
     ), policy as materialized (
       select p.id, p.limit_usd, p.warn_percent, p.action, ${budgetWindowStart} as window_start, ${breachWaived} as waived
       from budget_policies p, run

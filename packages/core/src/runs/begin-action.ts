@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { hasStatus, type Tx } from '@acp/db';
 import { storableText } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { recordAction } from './record-action.ts';
@@ -25,7 +25,7 @@ export async function completeAction(tx: Tx, lease: RunLease, action: RunAction)
   const { rows } = await tx.execute(sql`
     with run as materialized (
       select r.id from heartbeat_runs r
-      where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+      where r.id = ${lease.run_id} and r.fence = ${lease.fence} and ${hasStatus('running')} for no key update
     )
     update run_actions a set ok = ${action.ok}, result = ${text(action.result)}, error = ${text(action.error)}
     from run where a.run_id = run.id and a.ordinal = ${action.ordinal} and a.result = ${UNDER_WAY}

@@ -1,5 +1,5 @@
 import { adapterTraits, type Pricing } from '@acp/contract';
-import { fixedForms, together, type Tx, signal, wakeableAgentStatuses } from '@acp/db';
+import { fixedForms, hasStatus, together, type Tx, signal, wakeableAgentStatuses } from '@acp/db';
 import { enqueue } from '@acp/queue';
 import { type SQL, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
@@ -15,7 +15,7 @@ import {
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
 import { pickedAgents, pickRuns } from './pick-run.ts';
-import { hasStatus, queuedOfAgent, runRow } from './rows.ts';
+import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
 import {

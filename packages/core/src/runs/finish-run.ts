@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { hasStatus, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { endRun } from './end-run.ts';
 import type { ClaimedRun, RunResult } from './types.ts';
@@ -16,7 +16,7 @@ export async function finishRun(
   takeNext?: (run_id: string) => void,
 ): Promise<boolean> {
   const { run_id: id, agent_id, subject_id, kind, actor } = run;
-  const held = sql`r.fence = ${run.fence} and r.status = 'running'`;
+  const held = sql`r.fence = ${run.fence} and ${hasStatus('running')}`;
   const of = { id, agent_id, subject_id, kind };
   return (await endRun(tx, of, { result, actor, takeNext }, held)) !== undefined;
 }

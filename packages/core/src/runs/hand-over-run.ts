@@ -2,7 +2,7 @@
  * Runs that continue outside of any scheduler (decisions 7.25): running without a lease, so that no sweep takes them, until
  * someone delivers a result or their time is up.
  */
-import { signal, type Tx } from '@acp/db';
+import { hasStatus, signal, type Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
 import { claimedRun, holderColumns, withAgent } from './claim-run.ts';
@@ -21,8 +21,8 @@ const scheduler = systemActor('scheduler');
  */
 export async function handOverRun(tx: Tx, lease: RunLease): Promise<boolean> {
   const { rows } = await tx.execute(sql`
-    update heartbeat_runs set lease_expires_at = null, fence = fence + 1, handed_over_at = clock_timestamp()
-    where id = ${lease.run_id} and fence = ${lease.fence} and status = 'running'
+    update heartbeat_runs r set lease_expires_at = null, fence = r.fence + 1, handed_over_at = clock_timestamp()
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and ${hasStatus('running')}
     returning id`);
   return rows.length > 0;
 }
@@ -54,7 +54,7 @@ export async function takeBackRun(
     update heartbeat_runs r set fence = r.fence + 1, claimed_by = ${options.claimed_by},
       lease_expires_at = clock_timestamp() + make_interval(secs => ${options.lease_sec})
     from agents a
-    where r.id = ${run_id} and a.id = r.agent_id and r.status = 'running' and r.handed_over_at is not null
+    where r.id = ${run_id} and a.id = r.agent_id and ${hasStatus('running')} and r.handed_over_at is not null
       and (r.lease_expires_at is null or r.lease_expires_at < clock_timestamp())
     returning r.*, ${holderColumns},
       (select coalesce(max(d.ordinal), 0) + 1 from run_actions d where d.run_id = r.id) as next_ordinal,
@@ -88,7 +88,7 @@ export async function endHandedOverRun(
     select r.id from heartbeat_runs r cross join agent left join subject on true
     where r.id = ${run.id} for no key update of r`);
   const result = { failure, text: null, usage: null, changed: false };
-  const handedOver = sql`r.status = 'running' and r.lease_expires_at is null and ${condition}`;
+  const handedOver = sql`${hasStatus('running')} and r.lease_expires_at is null and ${condition}`;
   return (await endRun(tx, run, { result, actor: scheduler }, handedOver)) !== undefined;
 }
 

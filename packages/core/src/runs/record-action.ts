@@ -1,4 +1,4 @@
-import type { Tx } from '@acp/db';
+import { hasStatus, type Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { storableText } from '@acp/kernel';
 import { storableJson } from './storable.ts';
@@ -15,7 +15,7 @@ export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): 
     select r.id, ${action.ordinal}, ${action.verb}, ${storableJson(action.args)}::jsonb, ${action.mutating},
       ${action.ok}, ${text(action.result)}, ${text(action.error)}
     from heartbeat_runs r
-    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and ${hasStatus('running')} for no key update
     on conflict (run_id, ordinal) do nothing
     returning run_id`);
   return rows.length > 0;
@@ -28,7 +28,7 @@ export async function recordAction(tx: Tx, lease: RunLease, action: RunAction): 
 export async function lockRun(tx: Tx, lease: Pick<RunLease, 'run_id' | 'fence'>): Promise<boolean> {
   const { rows } = await tx.execute(sql`
     select from heartbeat_runs r
-    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and r.status = 'running' for no key update`);
+    where r.id = ${lease.run_id} and r.fence = ${lease.fence} and ${hasStatus('running')} for no key update`);
   return rows.length > 0;
 }
 

@@ -13,10 +13,3 @@ export const queuedOfAgent = (alias: string): SQL => {
   const status = sql`${sql.identifier(alias)}.status`;
   return sql`(${status} in ${liveRunStatuses} and ${status} <> 'running')`;
 };
-
-/**
- * SQL: whether the run `r`, found by its id, has that status. Worded so that no partial index qualifies: a statement that was
- * planned while few runs had the status would go on reading all that have it to find the one.
- */
-export const hasStatus = (status: 'queued' | 'running'): SQL =>
-  sql`r.status || '' = ${sql.raw(`'${status}'`)}`;

@@ -1,6 +1,5 @@
-import { fixedForms, type Tx, signal } from '@acp/db';
+import { fixedForms, hasStatus, type Tx, signal } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
-import { hasStatus } from './rows.ts';
 import { audienceOf } from './run-kinds.ts';
 import { storableJson } from './storable.ts';
 import type { NewRunEvent, RunAudience, RunLease, RunRow, TranscriptBatch } from './types.ts';
