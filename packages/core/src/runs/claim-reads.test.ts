@@ -17,6 +17,8 @@ import { pickRuns } from './pick-run.ts';
 const ISSUES = 2000;
 const QUEUED = 400;
 const BUSY = 400;
+/** Agents of which these are: so many that the front of the queue has enough of them. */
+const CROWD = 8;
 
 let database: Database;
 let queue: Queue;
@@ -89,30 +91,34 @@ describe('a run on a connection whose plans are from when hardly anything was qu
     });
     try {
       const company = await createCompany(others.db);
-      const [ann, bob] = [
-        await createAgent(others.db, company),
-        await createAgent(others.db, company, { max_concurrent_runs: 2 * BUSY }),
-      ];
-      await insertRuns(others, bob, 'succeeded', ISSUES);
+      const ann = await createAgent(others.db, company);
+      const crowd = await Promise.all(
+        Array.from({ length: CROWD }, async () =>
+          createAgent(others.db, company, { max_concurrent_runs: 2 * BUSY }),
+        ),
+      );
+      await insertRuns(others, crowd, 'succeeded', ISSUES);
       await others.db.execute(sql`vacuum analyze heartbeat_runs`);
       for (let time = 0; time < TIMES; time += 1) {
-        await insertRuns(others, ann, 'queued');
+        await insertRuns(others, [ann], 'queued');
         const first = (await transaction(connection, claim))!;
         expect(await transaction(connection, async (tx) => speak(tx, first))).toBe(true);
         expect(await transaction(connection, async (tx) => finishRun(tx, first, done))).toBe(true);
       }
-      await insertRuns(others, ann, 'queued');
+      await insertRuns(others, [ann], 'queued');
       await nextInstant();
-      await insertRuns(others, bob, 'queued', BUSY);
-      const byPick = await readIn(connection, async (tx) => pickRuns(tx, { wait: false, most: 1 }));
+      await insertRuns(others, crowd, 'queued', BUSY);
+      const byPick = await readIn(connection, async (tx) =>
+        pickRuns(tx, { among: 'front', wait: false, most: 1 }),
+      );
       let run: ClaimedRun | undefined;
       const byClaim = await readIn(connection, async (tx) => {
         run = await claim(tx);
       });
       expect(run).toMatchObject({ agent_id: ann.id });
-      // The pick reads the front of the queue, and companies from a random one on.
+      expect(byPick).toBeLessThan(BUSY / 4);
       expect(byClaim - byPick).toBeLessThan(BUSY / 4);
-      await insertRuns(others, bob, 'running', BUSY);
+      await insertRuns(others, [crowd[0]!], 'running', BUSY);
       expect(await readIn(connection, async (tx) => speak(tx, run!))).toBeLessThan(BUSY / 4);
       expect(await readIn(connection, async (tx) => finishRun(tx, run!, done))).toBeLessThan(BUSY / 4);
     } finally {
@@ -136,12 +142,13 @@ describe('a run on a connection whose plans are from when hardly anything was qu
 
   async function insertRuns(
     { db }: Database,
-    { id }: { id: string },
+    agents: readonly { id: string }[],
     status: string,
-    count = 1,
+    count = agents.length,
   ): Promise<void> {
     await db.execute(sql`
       insert into heartbeat_runs (company_id, agent_id, status, wake_reason, adapter_type)
-      select company_id, id, ${status}, 'manual', 'llm' from agents, generate_series(1, ${count}::int) where id = ${id}`);
+      select company_id, id, ${status}, 'manual', 'llm' from agents, generate_series(1, ${count / agents.length}::int)
+      where id = any(${sql.param(agents.map(({ id }) => id))}::uuid[])`);
   }
 });

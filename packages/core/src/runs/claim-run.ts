@@ -14,7 +14,7 @@ import {
 } from '../agents/index.ts';
 import { pricesColumn, pricesIn, scopesOfRun } from '../budgets/index.ts';
 import { enqueueWaitingWork } from './end-run.ts';
-import { pickedAgents, pickRuns } from './pick-run.ts';
+import { type Picked, pickedAgents, pickRuns } from './pick-run.ts';
 import { queuedOfAgent, runRow } from './rows.ts';
 import { endedChange, startedChange } from './run-changes.ts';
 import { insertLastEvents, transcriptSignal } from './run-events.ts';
@@ -81,10 +81,7 @@ export async function claimRuns(
   let wait = false;
   let waiting: string | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const [picked, start] = await together(
-      pickRuns(tx, { wait, most: wait ? 1 : most }),
-      startAndBegin(tx, null, { ...options, company_limit: null }),
-    );
+    const [picked, start] = await pickAndStart(tx, options, { wait, most: wait ? 1 : most });
     if (start.started.length > 0) return completeClaims(tx, start);
     waiting = picked.waiting_run_id;
     if (waiting === null) return [];
@@ -106,6 +103,21 @@ export async function claimRuns(
   // The job that led here is used up, and the run is still waiting.
   if (waiting !== null) await enqueue(tx, 'execute-run', { run_id: waiting });
   return [];
+}
+
+/** In one round trip, unless the front of the queue is crowded. Starts nothing where there is a limit per company. */
+async function pickAndStart(
+  tx: Tx,
+  options: ClaimOptions,
+  wanted: { wait: boolean; most: number },
+): Promise<[Picked, Start]> {
+  const among = async (place: 'front' | 'companies') =>
+    together(
+      pickRuns(tx, { among: place, ...wanted }),
+      startAndBegin(tx, null, { ...options, company_limit: null }),
+    );
+  const [picked, start] = await among('front');
+  return picked.crowded ? among('companies') : [picked, start];
 }
 
 /**

@@ -47,7 +47,7 @@ async function addRuns(status: string, each: number) {
 async function readsOfRuns(
   most = 1,
   of = database,
-  statement = pickStatement({ wait: false, most }),
+  statement = pickStatement({ among: 'companies', wait: false, most }),
 ): Promise<Plan[]> {
   const { rows } = await of.db.execute<{ 'QUERY PLAN': { Plan: Plan }[] }>(
     sql`explain (analyze, timing off, format json) ${statement}`,
@@ -76,22 +76,28 @@ describe('the pick among 10,000 queued runs of 100 companies', () => {
     const reads = await readsOfRuns(8);
     expect(scans(reads)).toEqual([]);
     expect(rowsRead(reads)).toBeLessThan(3000);
-    const { agent_ids } = await transaction(database, async (tx) => pickRuns(tx, { wait: false, most: 8 }));
+    const { agent_ids } = await transaction(database, async (tx) =>
+      pickRuns(tx, { among: 'companies', wait: false, most: 8 }),
+    );
     const { rows } = await database.db.execute(
       sql`select company_id from agents where id = any(${sql.param(agent_ids)}::uuid[]) group by 1`,
     );
     expect([agent_ids.length, rows.length]).toEqual([8, 8]);
   });
 
-  it('is three statements for whatever number is wanted: each takes 700 KB of every connection', () => {
-    const texts = (wait: boolean): Set<string> =>
+  it('is three statements for whatever number is wanted: every connection keeps each', () => {
+    const texts = (among: 'front' | 'companies', wait: boolean): Set<string> =>
       new Set(
         Array.from({ length: 100 }, (_, n) => {
-          const statement = pickStatement({ wait, most: n + 1 }, sql.placeholder('most'));
+          const statement = pickStatement({ among, wait, most: n + 1 }, sql.placeholder('most'));
           return new PgDialect().sqlToQuery(statement).sql;
         }),
       );
-    expect([texts(false).size, texts(true).size]).toEqual([3, 3]);
+    const all = (['front', 'companies'] as const).flatMap((among) => [
+      texts(among, false),
+      texts(among, true),
+    ]);
+    expect(all.map(({ size }) => size)).toEqual([3, 3, 3, 3]);
   });
 
   it('stays so when one company has most of them and its agents are at their limit', async () => {
@@ -116,10 +122,13 @@ describe('the pick among 10,000 queued runs of 100 companies', () => {
 
 describe('the pick while runs of one company stand before those of 500 others', () => {
   let small: Database;
+  const pick = async (among: 'front' | 'companies') =>
+    transaction(small, async (tx) => pickRuns(tx, { among, wait: false, most: 1 }));
   const picked = async (): Promise<{ company_id: string; created_at: string }> => {
-    const { rows } = await small.db.execute<{ agent_id: string }>(pickStatement({ wait: false, most: 1 }));
+    const front = await pick('front');
+    const { agent_ids } = front.crowded ? await pick('companies') : front;
     const { rows: runs } = await small.db.execute<{ company_id: string; created_at: string }>(
-      sql`select company_id, created_at from heartbeat_runs where agent_id = ${rows[0]!.agent_id} and status = 'queued'
+      sql`select company_id, created_at from heartbeat_runs where agent_id = ${agent_ids[0]!} and status = 'queued'
           order by created_at limit 1`,
     );
     return runs[0]!;
@@ -155,6 +164,7 @@ describe('the pick while runs of one company stand before those of 500 others', 
   it('where it has one running, one of the others is next, another one each time, for the same price', async () => {
     await small.db.execute(sql`
       update heartbeat_runs set status = 'running' where id = (select id from heartbeat_runs order by created_at limit 1)`);
+    expect(await pick('front')).toMatchObject({ agent_ids: [], crowded: true });
     const companies = new Set<string>();
     for (let n = 0; n < 20; n += 1) companies.add((await picked()).company_id);
     const { rows } = await small.db.execute<{ company_id: string }>(
