@@ -5,7 +5,7 @@
  */
 export { FileStore } from './file-store.ts';
 export type { PlacedFile } from './file-store.ts';
-export { damagedFile, intact } from './intact.ts';
+export { damagedFile, readIntact } from './intact.ts';
 export { openInstanceStorage, openStorage } from './open-storage.ts';
 export type { StorageConfig } from './open-storage.ts';
 export { LocalStorage } from './local.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { ApprovedBinary } from '@acp/core';
 import { conflict, isUuid, said, unavailable } from '@acp/kernel';
-import { type FileStore, intact, type Storage } from '@acp/storage';
+import { type FileStore, readIntact, type Storage } from '@acp/storage';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
 /** Maximum size of a binary. */
@@ -100,15 +100,16 @@ export async function placeBinary(
     const handle = await open(file, 'wx', 0o500);
     const another = (): Error => conflict('the stored copy of the binary does not have the allowed hash');
     try {
-      // Only now: what is opened and not read would stay open.
       const body = await storage.get(binary.storage_key);
       if (body === undefined) throw unavailable('the allowed copy of the binary is not in the storage');
-      let isChecked = false;
-      for await (const chunk of intact(body, binary, another)) {
-        if (!isChecked) assertProgram(chunk as Buffer);
-        isChecked = true;
-        await handle.writeFile(chunk);
-      }
+      await readIntact(body, binary, another, async (bytes) => {
+        let isChecked = false;
+        for await (const chunk of bytes) {
+          if (!isChecked) assertProgram(chunk as Buffer);
+          isChecked = true;
+          await handle.writeFile(chunk);
+        }
+      });
     } finally {
       await handle.close();
     }

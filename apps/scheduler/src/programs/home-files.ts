@@ -27,7 +27,7 @@ import {
   UnsafePlace,
   writeInside,
 } from '@acp/kernel';
-import { damagedFile, FileStore, intact, type PlacedFile, type Storage } from '@acp/storage';
+import { damagedFile, FileStore, type PlacedFile, readIntact, type Storage } from '@acp/storage';
 
 interface HomeFileSources {
   database: Database;
@@ -188,12 +188,7 @@ async function lay(storage: Storage, home: string, row: AgentFileRow): Promise<b
   }
   const body = await storage.get(row.storage_key);
   if (body === undefined) return false;
-  try {
-    await writeInside(home, place, intact(body, row, damagedFile(place)));
-  } finally {
-    // Its reading may not even have begun.
-    body.destroy();
-  }
+  await readIntact(body, row, damagedFile(place), async (bytes) => writeInside(home, place, bytes));
   return true;
 }
 

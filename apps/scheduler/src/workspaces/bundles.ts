@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { keyLedger, type WorkspaceFacts } from '@acp/core';
 import { newId } from '@acp/kernel';
-import { damagedFile, FileStore, intact } from '@acp/storage';
+import { damagedFile, FileStore, readIntact } from '@acp/storage';
 import { git, GitError } from './git.ts';
 import type { WorkspaceSources } from './sources.ts';
 
@@ -56,8 +56,9 @@ export async function restoreObjects(
     try {
       const body = await storage.get(bundle.storage_key, undefined, signal);
       if (body === undefined) throw new GitError('the stored changes of the workspace are gone', null);
-      const whole = intact(body, bundle, damagedFile('the changes of the workspace'));
-      await pipeline(whole, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal });
+      await readIntact(body, bundle, damagedFile('the changes of the workspace'), async (bytes) =>
+        pipeline(bytes, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal }),
+      );
       const args = [
         'fetch',
         '--quiet',
