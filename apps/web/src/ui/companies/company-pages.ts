@@ -55,7 +55,7 @@ const MOST_LISTED = 8;
 
 /** The number of entries that are not listed. */
 const others = ({ length }: readonly unknown[]): string =>
-  countUpTo(MOST_WAITING - MOST_LISTED, length - MOST_LISTED);
+  countUpTo(MOST_WAITING - 1 - MOST_LISTED, length - MOST_LISTED);
 
 /** Each with its issue. */
 function runningNow({ company_id, live, live_agents, live_issues }: DashboardView): Html {

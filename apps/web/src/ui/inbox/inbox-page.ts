@@ -101,7 +101,7 @@ function section(
     () =>
       html`<section class="card!${below && ' choosing'}">
         <div class="comment-head">
-          <h2>${title} <span class="soft small">${countUpTo(MOST_WAITING, lines.length)}</span></h2>
+          <h2>${title} <span class="soft small">${countUpTo(MOST_WAITING - 1, lines.length)}</span></h2>
           <span class="grow"></span>!${act}
         </div>
         <ul class="list">

@@ -1,6 +1,6 @@
 import type { SavedView, ViewFilter } from '@acp/contract';
 import { type BoardColumn, MOST_COUNTED } from '@acp/core';
-import { count as counted, words } from '../kit/format.ts';
+import { countUpTo, words } from '../kit/format.ts';
 import { attributes, each, html, type Html, when } from '../kit/html.ts';
 import { currentLocale } from '../kit/language.ts';
 import { filtered } from '../kit/list-search.ts';
@@ -83,13 +83,13 @@ function boardColumn(column: BoardColumn, view: BoardView): Html {
     aria-label="${words(status)}"
     !${attributes({ 'data-empty': count === 0 && !busy.includes(status) })}
   >
-    <h2>${asHeading(words(status))} <span class="soft" data-count="${count}">${most(count)}</span></h2>
+    <h2>
+      ${asHeading(words(status))}
+      <span class="soft" data-count="${count}">${countUpTo(MOST_COUNTED, count)}</span>
+    </h2>
     <div class="cards">!${columnCards(column, view)}</div>
   </section>`;
 }
-
-export const most = (count: number): string =>
-  count > MOST_COUNTED ? `${counted(MOST_COUNTED)}+` : counted(count);
 
 const asHeading = (text: string): string => text.charAt(0).toLocaleUpperCase(currentLocale()) + text.slice(1);
 

@@ -2,9 +2,9 @@
 import { type IssueStatus, issueStatuses, type ViewFilter } from '@acp/contract';
 import { MOST_COUNTED } from '@acp/core';
 import { limitMeter } from '../costs/figures.ts';
+import { count as inWords, countUpTo } from '../kit/format.ts';
 import { each, html, type Html, plural, t } from '../kit/html.ts';
 import { status } from '../kit/parts.ts';
-import { most } from './board-page.ts';
 import { pathWith } from './issue-filter.ts';
 
 export interface Count {
@@ -25,7 +25,7 @@ export function issueProgress(company_id: string, filter: ViewFilter, counts: re
   // Beyond what is counted, no share of the whole is known.
   const isMore = counts.some(({ count }) => count > MOST_COUNTED);
   const said = isMore
-    ? t`more than ${most(MOST_COUNTED)} issues`
+    ? t`more than ${inWords(MOST_COUNTED)} issues`
     : plural(total, '{0} of # issue done', '{0} of # issues done', done);
   return html`<p>
       <strong>${said}</strong>
@@ -38,7 +38,7 @@ export function issueProgress(company_id: string, filter: ViewFilter, counts: re
         (value) =>
           html`<li>
             <a href="${pathWith(list, { ...filter, status: [value] })}"
-              >!${status(value)} <span class="number">${most(of.get(value)!)}</span></a
+              >!${status(value)} <span class="number">${countUpTo(MOST_COUNTED, of.get(value)!)}</span></a
             >
           </li>`,
       )}

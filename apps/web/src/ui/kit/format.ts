@@ -136,9 +136,9 @@ const EXACT_DOLLARS: Intl.NumberFormatOptions = {
 /** The same as plain text, for places without HTML. */
 export const usd = (amount: number): string => dollars(amount, currentLocale());
 
-/** The number of what was read up to `most` of its kind: there may be more. */
+/** The number of what was counted no further than beyond `most`. */
 export const countUpTo = (most: number, value: number): string =>
-  value < most ? count(value) : `${count(value)}+`;
+  value > most ? `${count(most)}+` : count(value);
 
 /** `12,345`; `1.2 M` from a million on. */
 export function count(value: number): string {

@@ -2,7 +2,7 @@
 import type { Found } from '@acp/contract';
 import { countIssues, find, mostFound } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
-import { count, words } from '../kit/format.ts';
+import { countUpTo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { filtered } from '../kit/list-search.ts';
@@ -87,8 +87,7 @@ async function restOf(
   if (shown('issue') < mostFound.issues) return rest;
   const total = await countIssues(tx, company_id, { q }, MOST_COUNTED + 1);
   const href = address('issues');
-  if (total > MOST_COUNTED) rest.set('issue', { href, total: `${count(MOST_COUNTED)}+` });
-  else if (total > mostFound.issues) rest.set('issue', { href, total: count(total) });
+  if (total > mostFound.issues) rest.set('issue', { href, total: countUpTo(MOST_COUNTED, total) });
   return rest;
 }
 
