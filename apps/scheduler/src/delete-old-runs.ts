@@ -36,5 +36,5 @@ export async function deleteOldRuns(context: TimerContext, signal: AbortSignal):
     await inBites(signal, RUN_BATCH, async (bite) => deleteBefore(db, days, bite));
   for (const deleteBefore of [deleteWakeupsBefore, deleteRefusalsBefore])
     await inBites(signal, ROW_BATCH, async (bite) => deleteBefore(db, days, bite));
-  await inBites(signal, ROW_BATCH, async (bite) => deleteRunTotals(db, bite));
+  await inBites(signal, ROW_BATCH, async (bite) => deleteRunTotals(database, bite));
 }

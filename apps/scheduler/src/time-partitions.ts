@@ -27,7 +27,7 @@ export async function keepTimePartitions({ database }: TimerContext, signal: Abo
     if (days !== undefined)
       await dropAll(database, signal, async (tx) => dropExpiredPartition(tx, table, days));
     if (days !== undefined && table === 'cost_events')
-      await inBites(signal, ROW_BATCH, async (bite) => deleteCostTotals(database.db, bite));
+      await inBites(signal, ROW_BATCH, async (bite) => deleteCostTotals(database, bite));
     if (days !== undefined && table === 'activity')
       await inBites(signal, ROW_BATCH, async (bite) => deleteInstanceActsBefore(database.db, days, bite));
   }

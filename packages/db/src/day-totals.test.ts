@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import { cloneDatabase, createAgent, createCompany } from '@acp/testkit';
-import { type Database, mergeDayTotals, partitionByTime } from './index.ts';
+import { cloneDatabase, createAgent, createCompany, waitFor } from '@acp/testkit';
+import { type Database, deleteCostTotals, mergeDayTotals, partitionByTime } from './index.ts';
 
 const never = new AbortController().signal;
 let database: Database;
@@ -255,5 +255,59 @@ describe('after an upgrade', () => {
     await merge();
     const [{ usd }] = (await run(`select sum(cost_usd)::float8 as usd from cost_days`)) as [{ usd: number }];
     expect({ usd, since: (await completeSince())[0]!.complete_from }).toEqual({ usd: 3, since: '-infinity' });
+  });
+});
+
+describe('old totals', () => {
+  const waiting = async () =>
+    rowsOf(`pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`);
+  const sum = async (dimension: string, key: string) =>
+    run(`insert into cost_day_sums values ($1, $2, '2020-01-01', $3, 1, 0, 1, 1, 1)`, [
+      company.id,
+      dimension,
+      key,
+    ]);
+  beforeEach(async () => {
+    // Their quarter is gone.
+    await run(`alter table cost_events detach partition cost_events_first;
+      alter table cost_events attach partition cost_events_first for values from ('2021-01-01') to ('2021-02-01')`);
+  });
+
+  it('are deleted while a late cost is merged into them, and neither fails', async () => {
+    // Deleted as they lie in the table, and merged by their dimension.
+    for (const [dimension, key] of [
+      ['project', ''],
+      ['model', 'held'],
+      ['agent', ''],
+    ] as const)
+      await sum(dimension, key);
+    const other = await database.pool.connect();
+    await other.query(`begin; select from cost_day_sums where key = 'held' for update`);
+    const deleting = deleteCostTotals(database, 100);
+    await waitFor(async () => (await waiting()) === 1);
+    await run(`insert into cost_days values ($1, '2020-01-01', null, null, 'late', 1, 0, 1, 1, 1, false)`, [
+      company.id,
+    ]);
+    let merged = false;
+    const merging = merge().finally(() => {
+      merged = true;
+    });
+    await waitFor(async () => merged || (await waiting()) === 2);
+    await other.query('commit');
+    other.release();
+    expect(await Promise.all([deleting, merging])).toEqual([3, undefined]);
+    await merge();
+    expect(await deleteCostTotals(database, 100)).toBe(4);
+    expect(await sumsOf()).toEqual([]);
+  });
+
+  it('are deleted by so many at a time, their sums last', async () => {
+    await run(
+      `insert into cost_days select $1, '2020-01-01', null, null, 'm' || n, 1, 0, 1, 1, 1, true from generate_series(1, 5) n`,
+      [company.id],
+    );
+    const deleted: number[] = [];
+    for (let bite = 0; bite < 5; bite += 1) deleted.push(await deleteCostTotals(database, 4));
+    expect(deleted).toEqual([4, 4, 4, 0, 0]);
   });
 });

@@ -134,23 +134,29 @@ const OLDEST_COST = sql`(select (begins at time zone 'UTC')::date from time_part
 /** Charts show two weeks of runs. */
 const OLDEST_RUN = sql`(now() at time zone 'UTC')::date - 30`;
 
-/** Deletes at most `batch` totals, and as many sums, of days whose cost events are gone. @returns how many */
-export const deleteCostTotals = async (db: Database['db'], batch: number): Promise<number> =>
-  (await deleteBefore(db, 'cost_days', OLDEST_COST, batch)) +
-  (await deleteBefore(db, 'cost_day_sums', OLDEST_COST, batch));
+/** Deletes at most `batch` totals and sums of days whose cost events are gone. @returns how many; none while totals are being merged */
+export const deleteCostTotals = async (database: Database, batch: number): Promise<number> =>
+  unlessMerged(database, async (tx) => {
+    const days = await deleteBefore(tx, 'cost_days', OLDEST_COST, batch);
+    return days + (await deleteBefore(tx, 'cost_day_sums', OLDEST_COST, batch - days));
+  });
 
-/** Deletes at most `batch` rows of days that no chart shows. @returns how many */
-export const deleteRunTotals = async (db: Database['db'], batch: number): Promise<number> =>
-  deleteBefore(db, 'run_days', OLDEST_RUN, batch);
+/** Deletes at most `batch` rows of days that no chart shows. @returns how many; none while totals are being merged */
+export const deleteRunTotals = async (database: Database, batch: number): Promise<number> =>
+  unlessMerged(database, async (tx) => deleteBefore(tx, 'run_days', OLDEST_RUN, batch));
+
+/** Under the lock of the merge: what is late is merged into old totals in another order than they are deleted in. */
+const unlessMerged = async (database: Database, work: (tx: Tx) => Promise<number>): Promise<number> =>
+  transaction(database, async (tx) => ((await isMyStep(tx, LOCK)) ? work(tx) : 0));
 
 async function deleteBefore(
-  db: Database['db'],
+  tx: Tx,
   name: DayTotals | 'cost_day_sums',
   day: SQL,
   batch: number,
 ): Promise<number> {
   const table = sql.identifier(name);
-  const { rowCount } = await db.execute(
+  const { rowCount } = await tx.execute(
     sql`delete from ${table} where ctid in (select ctid from ${table} where day < ${day} limit ${batch})`,
   );
   return rowCount ?? 0;
