@@ -2,18 +2,17 @@
  * Removes known secret values from text before it is stored or shown (decisions 8.6). Overlapping secrets are removed
  * together, so that no part of either remains.
  */
+import { LEAST_LENGTH, type Span, TextFinder } from './text-finder.ts';
+
 const replacement = '[redacted]';
 
 /** Shorter values are hardly secrets, and removing them would mangle ordinary words. */
-const minSecretLength = 8;
-
-/** A secret's occurrences are looked for by this much of it, and only then followed character by character. */
-const SOUGHT = 64;
-
-type Span = { start: number; end: number };
+const minSecretLength = LEAST_LENGTH;
 
 export class Scrubber {
-  readonly #secrets = new Map<string, Int32Array>();
+  readonly #secrets = new Set<string>();
+  /** Made when it is needed: of all secrets known by then. */
+  #finder: TextFinder | undefined;
   #longest = 0;
 
   constructor(secrets: Iterable<string> = []) {
@@ -24,7 +23,8 @@ export class Scrubber {
     // In JSON text the value appears escaped.
     for (const form of [value, JSON.stringify(value).slice(1, -1)]) {
       if (form.length < minSecretLength) continue;
-      this.#secrets.set(form, bordersOf(form));
+      this.#secrets.add(form);
+      this.#finder = undefined;
       this.#longest = Math.max(this.#longest, form.length);
     }
   }
@@ -54,55 +54,10 @@ export class Scrubber {
 
   /** Positions of secrets, in order; overlapping ones are merged with each other and with `first`. */
   find(text: string, first?: Span): Span[] {
-    const found: Span[] = first ? [first] : [];
-    for (const [secret, borders] of this.#secrets)
-      for (const span of joined(occurrences(text, secret, borders))) found.push(span);
-    return joined(found.toSorted((a, b) => a.start - b.start || b.end - a.end));
+    if (this.#secrets.size === 0) return first ? [first] : [];
+    this.#finder ??= new TextFinder(this.#secrets);
+    return this.#finder.find(text, first);
   }
-}
-
-/** For each length of a beginning of the text: the length of its longest shorter beginning that it also ends with. */
-function bordersOf(text: string): Int32Array {
-  const borders = new Int32Array(text.length + 1);
-  let matched = 0;
-  for (let at = 1; at < text.length; at += 1) {
-    while (matched > 0 && text[at] !== text[matched]) matched = borders[matched]!;
-    if (text[at] === text[matched]) matched += 1;
-    borders[at + 1] = matched;
-  }
-  return borders;
-}
-
-/**
- * Where the secret stands, also where it overlaps itself. Linear in the length of any text and any secret (Knuth, Morris, Pratt): both
- * may be chosen to be compared again and again.
- */
-function* occurrences(text: string, secret: string, borders: Int32Array): Generator<Span> {
-  const sought = secret.slice(0, SOUGHT);
-  for (let at = text.indexOf(sought); at !== -1;) {
-    let end = at + sought.length;
-    let matched = sought.length;
-    while (matched >= sought.length) {
-      if (matched === secret.length) yield { start: end - matched, end };
-      if (end === text.length) return;
-      if (text[end] === secret[matched]) {
-        matched += 1;
-        end += 1;
-      } else matched = borders[matched]!;
-    }
-    at = text.indexOf(sought, end - matched);
-  }
-}
-
-/** @param spans in the order of their starts */
-function joined(spans: Iterable<Span>): Span[] {
-  const merged: Span[] = [];
-  for (const span of spans) {
-    const last = merged.at(-1);
-    if (last && span.start < last.end) last.end = Math.max(last.end, span.end);
-    else merged.push({ ...span });
-  }
-  return merged;
 }
 
 /**
