@@ -30,8 +30,11 @@ afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 type Forged = Parameters<Pack['entry']>[0] & { text?: string };
 
-/** A backup of an empty table, with right checksums. */
-async function forge(entries: readonly Forged[], format = 2): Promise<Buffer> {
+/** A backup of an empty table, with right checksums. @param migrations that its release had */
+async function forge(
+  entries: readonly Forged[],
+  { format = 2, migrations = migrationHashes() } = {},
+): Promise<Buffer> {
   const id = newId();
   const { first_line, frames } = frameWriter(id, plain);
   const archive = pack();
@@ -43,7 +46,7 @@ async function forge(entries: readonly Forged[], format = 2): Promise<Buffer> {
     id,
     created_at: new Date(),
     version: '1.0.0',
-    migrations: migrationHashes(),
+    migrations,
     encryption_keys: [],
   });
   for (const { text = '', ...header } of entries) archive.entry(header, text);
@@ -108,22 +111,30 @@ describe('a forged backup', () => {
   });
 
   it('with files and folders below a link writes neither where it leads', async () => {
-    const link = { name: 'homes/link', type: 'symlink', linkname: place('outside') } as const;
-    for (const entry of [
-      { name: 'homes/link/kept', text: 'x' },
-      { name: 'homes/link/new', type: 'directory' },
-      { name: 'homes/link/other', type: 'symlink', linkname: '/etc' },
-    ] as const) {
-      const { homes } = await restore(await forge([link, entry]));
-      expect((await lstat(path.join(homes, 'link'))).isDirectory()).toBe(true);
-      expect(await readdir(place('outside'))).toEqual(['kept']);
+    const below: readonly Forged[] = [
+      { name: 'kept', text: 'x' },
+      { name: 'new', type: 'directory' },
+      { name: 'other', type: 'symlink', linkname: '/etc' },
+    ];
+    const entries = below.flatMap<Forged>((entry) => {
+      const link = `homes/${entry.name}`;
+      return [
+        { name: link, type: 'symlink', linkname: place('outside') },
+        { ...entry, name: `${link}/${entry.name}` },
+      ];
+    });
+    const { homes } = await restore(await forge(entries));
+    for (const { name } of below) {
+      expect((await lstat(path.join(homes, name))).isDirectory()).toBe(true);
+      expect(await readdir(path.join(homes, name))).toEqual([name]);
     }
+    expect(await readdir(place('outside'))).toEqual(['kept']);
     expect(await readFile(place('outside/kept'), 'utf8')).toBe('as it was');
   });
 
-  it('without encryption is refused by an instance that has a key, unless it is said to be expected', async () => {
+  it('without encryption, of the former format, too, is refused where there is a key, unless it is said to be expected', async () => {
     const keyed = { vault: new Vault(Buffer.alloc(32, 7)) };
-    const file = await forge([{ name: 'homes/a/log', text: 'Calm.' }]);
+    const file = await forge([{ name: 'homes/a/log', text: 'Calm.' }], { format: 1 });
     const before = await readdir(folder, { recursive: true });
     await expect(restore(file, keyed)).rejects.toMatchObject({
       kind: 'invalid',
@@ -135,7 +146,11 @@ describe('a forged backup', () => {
   });
 
   it('in whose place the store gives another one once it was verified is not restored, nor is that one', async () => {
-    const [one, other] = ['Calm.', 'Storm.'].map(async (text) => forge([{ name: 'homes/a/log', text }]));
+    // Of an early release: few migrations come before what it is about.
+    const migrations = migrationHashes().slice(0, 2);
+    const [one, other] = ['Calm.', 'Storm.'].map(async (text) =>
+      forge([{ name: 'homes/a/log', text }], { migrations }),
+    );
     const before = await readdir(folder, { recursive: true });
     await expect(restore(await one!, { vault: plain }, await other)).rejects.toMatchObject({
       kind: 'invalid',
@@ -144,10 +159,8 @@ describe('a forged backup', () => {
     expect(await readdir(folder, { recursive: true })).toEqual(before);
   });
 
-  it('of the former format is restored, and one of a later format is not', async () => {
+  it('of a later format is not restored', async () => {
     const file = { name: 'homes/a/log', text: 'Calm.' };
-    const { homes } = await restore(await forge([file], 1));
-    expect(await readFile(path.join(homes, 'a/log'), 'utf8')).toBe('Calm.');
-    await expect(restore(await forge([file], 3))).rejects.toThrow('format');
+    await expect(restore(await forge([file], { format: 3 }))).rejects.toThrow('format');
   });
 });
