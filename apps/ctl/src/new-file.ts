@@ -1,11 +1,12 @@
-import { open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 
-/** Writes a file for its user alone, completely or not at all. Throws EEXIST: what is there may be the only copy. */
-export async function writeNewFile(file: string, text: string): Promise<void> {
+/** Has a file written for its user alone, completely or not at all. Throws EEXIST: what is there may be the only copy. */
+export async function withNewFile<T>(file: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const handle = await open(file, 'wx', 0o600);
   try {
-    await handle.writeFile(text);
+    const result = await write(handle);
     await handle.sync();
+    return result;
   } catch (error) {
     await rm(file, { force: true });
     throw error;
@@ -13,3 +14,6 @@ export async function writeNewFile(file: string, text: string): Promise<void> {
     await handle.close();
   }
 }
+
+export const writeNewFile = async (file: string, text: string): Promise<void> =>
+  withNewFile(file, async (handle) => handle.writeFile(text));

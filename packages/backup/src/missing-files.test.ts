@@ -68,8 +68,12 @@ async function backUp() {
   return backUpInstance(parts, { trigger: 'operator', claimed_by: 'test' }, AbortSignal.timeout(60_000));
 }
 
-const verify = async (file: string) =>
-  verifyBackup(async () => (await backups().store.get(file)) ?? Promise.reject(new Error('gone')), { vault });
+const verify = async (file: string, tell?: Parameters<typeof verifyBackup>[2]) =>
+  verifyBackup(
+    async () => (await backups().store.get(file)) ?? Promise.reject(new Error('gone')),
+    { vault },
+    tell,
+  );
 
 type Listed = ReturnType<LocalStorage['list']>;
 
@@ -112,7 +116,18 @@ describe('a backup of rows that name files', () => {
         /^rows name files that the store does not have \(13\): assets\/b\/0 \(assets\), .*, and 3 more$/,
       ),
     });
-    expect((await verify(file)).missing.count).toBe(13);
+    const all: string[] = [];
+    const { missing } = await verify(file, async (some) => {
+      all.push(...some.map(({ table, key }) => `${table} ${key}`));
+      return Promise.resolve();
+    });
+    expect(missing.count).toBe(13);
+    expect(all.toSorted()).toEqual(
+      [
+        ...Array.from({ length: 12 }, (_, n) => `assets assets/b/${n}`),
+        'attachments attachments/a/two',
+      ].toSorted(),
+    );
     expect(await complaints()).toMatchObject([
       { level: 'error', message: `a backup lacks files: ${row!.error}` },
     ]);

@@ -8,7 +8,7 @@ import { quoted } from './tables.ts';
 
 const NAMED = 10;
 
-interface NamedFile {
+export interface NamedFile {
   /** The table of the row. */
   table: string;
   key: string;

@@ -82,13 +82,13 @@ export async function readArchive(
 export async function readRows(
   file: Readable,
   keys: BackupKeys,
-  visit: (table: string, piece: Buffer) => void,
+  visit: (table: string, piece: Buffer) => Promise<void>,
 ): Promise<void> {
   for await (const entry of entriesOf(file, keys)) {
     const [top, table = ''] = entry.header.name.split('/');
     if (top !== 'backup.json' && top !== 'database') return;
     const piece = await bytesOf(entry);
-    if (top === 'database') visit(table, piece);
+    if (top === 'database') await visit(table, piece);
     discard(piece.length);
   }
 }

@@ -211,6 +211,17 @@ describe('a backup from the command line', () => {
       /files, without 11 that rows name\nmissing: assets\/lost\/0 \(a row of assets names it, but the store lost it\)\n(.*\n)*and 1 more\n$/,
     );
     expect(await ctl(['db', 'verify', '--file', file!], 'home').ended).toEqual({ status: 0, text: told });
+    const all = place('missing');
+    const listing = ['db', 'verify', '--file', file!, '--missing', all];
+    expect(await ctl(listing, 'home').ended).toMatchObject({ status: 0 });
+    const names = (await readFile(all, 'utf8')).trimEnd().split('\n');
+    expect(names.toSorted()).toEqual(
+      Array.from({ length: 11 }, (_, n) => `assets/lost/${n}\tassets`).toSorted(),
+    );
+    expect(await ctl(listing, 'home').ended).toMatchObject({
+      status: 1,
+      text: expect.stringContaining('EEXIST'),
+    });
     const target = await emptyDatabase('ctl_without');
     const kept = place('home/backups/objects', file!);
     const restore = ctl(['db', 'restore', '--file', kept, '--into', target.url], 'without');

@@ -12,9 +12,10 @@ import {
 } from '@acp/backup';
 import { listBackups } from '@acp/core';
 import { type Database, isRestoring, migrationStatus } from '@acp/db';
-import { Vault } from '@acp/kernel';
+import { printable, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+import { withNewFile } from '../new-file.ts';
 import { shrinkHeap } from '../shrink-heap.ts';
 
 const never = new AbortController().signal;
@@ -92,8 +93,22 @@ function opener(context: CommandContext, { store, prefix }: BackupStore): () => 
 async function verify(context: CommandContext): Promise<Answer> {
   const backups = await openBackupStore(context.config);
   try {
-    const verified = await verifyBackup(opener(context, backups), keysOf(context));
-    return { value: valueOf(verified), text: summary(verified) };
+    const open = opener(context, backups);
+    const { missing: names } = context.options;
+    if (names === undefined) {
+      const verified = await verifyBackup(open, keysOf(context));
+      return { value: valueOf(verified), text: summary(verified) };
+    }
+    const verified = await withNewFile(names, async (handle) =>
+      verifyBackup(open, keysOf(context), async (missing) => {
+        const lines = missing.map(({ table: named_by, key }) => `${printable(key)}\t${named_by}\n`);
+        await handle.writeFile(lines.join(''));
+      }),
+    );
+    return {
+      value: { ...valueOf(verified), names },
+      text: `${summary(verified)}\nthe names of all that are missing: ${names}`,
+    };
   } finally {
     backups.store.close();
   }
@@ -149,9 +164,10 @@ export const backupCommands: Record<string, Command> = {
     run: list,
   },
   verify: {
-    usage: 'db verify --file <name or path> [--unsealed]',
-    doc: 'Verifies a backup by reading it as a restore would.',
+    usage: 'db verify --file <name or path> [--missing <path>] [--unsealed]',
+    doc: 'Verifies a backup by reading it as a restore would; writes the names of all files that it lacks to a new file.',
     required: ['file'],
+    optional: ['missing'],
     flags: ['unsealed'],
     any_schema: true,
     run: verify,
