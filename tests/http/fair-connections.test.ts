@@ -1,4 +1,4 @@
-/** One company's requests that wait for each other in the database leave connections to all others. */
+/** Requests that wait for each other in the database leave connections to all others. */
 import { beforeAll, expect, it } from '@jest/globals';
 import { createRepositoryWebhook, systemActor } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
@@ -135,6 +135,35 @@ const cases: Record<string, Case> = {
   },
 };
 
+/** By the other company. */
+const read = async () =>
+  (await request(app).get(`/api/agents/${cast.other_agent_id}`).set(cast.foreign_agent.headers)).status;
+const change = async (company: string, n: number) =>
+  (
+    await request(app)
+      .patch(`/api/companies/${company}`)
+      .set((company === cast.company_id ? cast.admin : cast.stranger).headers)
+      .send({ description: `Text ${n}` })
+  ).status;
+
+it('changes of two companies', async () => {
+  const [one, other] = [cast.company_id, cast.other_company_id];
+  let answered = 0;
+  const sent = await transaction(database, async (tx) => {
+    await tx.execute(sql`select from companies where id in (${one}, ${other}) for update`);
+    const all = Array.from({ length: 40 }, async (_, n) => {
+      const status = await change(n % 2 === 0 ? one : other, n);
+      answered += 1;
+      return status;
+    });
+    await waitFor(async () => (await waiting()) >= 7);
+    expect(await read()).toBe(200);
+    expect(answered).toBe(0);
+    return all;
+  });
+  expect(new Set(await Promise.all(sent))).toEqual(new Set([200]));
+});
+
 it.each(Object.entries(cases))('%s', async (_what, { table, stage, send }) => {
   const issue = await createIssue(database.db, { id: cast.company_id });
   const of = (await stage?.()) ?? issue.id;
@@ -151,8 +180,8 @@ it.each(Object.entries(cases))('%s', async (_what, { table, stage, send }) => {
       return status;
     });
     await waitFor(async () => (await waiting()) >= 7);
-    const other = `/api/agents/${cast.other_agent_id}`;
-    expect((await request(app).get(other).set(cast.foreign_agent.headers)).status).toBe(200);
+    expect(await read()).toBe(200);
+    expect(await change(cast.other_company_id, 0)).toBe(200);
     expect(answered).toBe(0);
     return all;
   });

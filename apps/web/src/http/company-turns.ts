@@ -1,68 +1,105 @@
 import { rateLimited } from '@acp/kernel';
+import { QUEUE_MS } from './tier-connections.ts';
 
 const RETRY_SEC = 5;
 
-interface Turns {
-  working: number;
-  /** Oldest first. */
-  readonly waiting: Set<() => void>;
-}
+/** Connections that no owner's changes take, however many owners there are. */
+const LEFT_TO_READS = 2;
+/** Of the others, those that one owner's changes leave to the changes of others. */
+const LEFT_TO_OTHERS = 1;
 
-interface TurnLimits {
-  /** Of one owner. */
+interface QueueLimits {
   at_once: number;
-  /** How many of one owner may wait here, each with its request in memory. Default: any number. */
+  /** How many may wait here, each with its request in memory. Default: any number. */
   waiting?: number;
   /** And for how long. */
   wait_ms: number;
 }
 
+/** Limits of one owner. */
+interface TurnLimits extends QueueLimits {
+  /** Of all owners together. Default: any number. */
+  all_at_once?: number;
+}
+
 /**
  * Limits what this process does for one owner, usually a company, at the same time, where one may wait for another in the database:
- * whoever waits there holds one of the few connections, without which the requests of all others wait.
+ * whoever waits there holds one of the few connections, without which the requests of all others wait. What all owners do is limited,
+ * too, and taken up in its order: several may be in one hand.
  */
 export class CompanyTurns {
   readonly #limits: TurnLimits;
-  readonly #owners = new Map<string, Turns>();
+  readonly #owners = new Map<string, Queue>();
+  readonly #all: Queue;
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
+    this.#all = new Queue({ at_once: limits.all_at_once ?? Infinity, wait_ms: limits.wait_ms });
   }
 
   /** Works when it is its turn. @throws rate_limited if too many are waiting, or its turn does not come in time */
   async take<T>(owner: string, work: () => Promise<T>): Promise<T> {
-    const turns = this.#owners.get(owner) ?? { working: 0, waiting: new Set() };
-    this.#owners.set(owner, turns);
-    if (turns.working < this.#limits.at_once) turns.working += 1;
+    const own = this.#owners.get(owner) ?? new Queue(this.#limits);
+    this.#owners.set(owner, own);
+    try {
+      return await own.take(async () => this.#all.take(work));
+    } finally {
+      if (own.idle) this.#owners.delete(owner);
+    }
+  }
+}
+
+/** For changes in so many connections of this process. */
+export function turnsOfChanges(connections: number): CompanyTurns {
+  const changes = Math.max(1, connections - LEFT_TO_READS);
+  const at_once = Math.max(1, changes - LEFT_TO_OTHERS);
+  return new CompanyTurns({ at_once, all_at_once: changes, wait_ms: QUEUE_MS });
+}
+
+class Queue {
+  readonly #limits: QueueLimits;
+  #working = 0;
+  /** Oldest first. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
+
+  get idle(): boolean {
+    return this.#working === 0;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#working < this.#limits.at_once) this.#working += 1;
     // Whoever is done hands over the place.
-    else await this.#wait(turns);
+    else await this.#wait();
     try {
       return await work();
     } finally {
-      const [next] = turns.waiting;
-      if (next === undefined) turns.working -= 1;
+      const [next] = this.#waiting;
+      if (next === undefined) this.#working -= 1;
       else {
-        turns.waiting.delete(next);
+        this.#waiting.delete(next);
         next();
       }
-      if (turns.working === 0) this.#owners.delete(owner);
     }
   }
 
-  async #wait({ waiting }: Turns): Promise<void> {
+  async #wait(): Promise<void> {
     const { waiting: most = Infinity, wait_ms } = this.#limits;
     const refusal = rateLimited('too many requests at once', RETRY_SEC);
-    if (waiting.size >= most) throw refusal;
+    if (this.#waiting.size >= most) throw refusal;
     await new Promise<void>((resolve, reject) => {
       const begin = (): void => {
         clearTimeout(late);
         resolve();
       };
       const late = setTimeout(() => {
-        waiting.delete(begin);
+        this.#waiting.delete(begin);
         reject(refusal);
       }, wait_ms);
-      waiting.add(begin);
+      this.#waiting.add(begin);
     });
   }
 }

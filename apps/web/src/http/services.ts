@@ -30,8 +30,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import type { AlertRing } from '../live/alert-ring.ts';
-import { CompanyTurns } from './company-turns.ts';
-import { QUEUE_MS } from './tier-connections.ts';
+import { type CompanyTurns, turnsOfChanges } from './company-turns.ts';
 import { type InstanceGate, UNRESTRICTED } from './instance-state.ts';
 import type { UploadLimits } from './upload.ts';
 
@@ -153,8 +152,6 @@ interface ServiceSources {
   listener?: Listener | undefined;
 }
 
-/** Connections that no owner's changes take. */
-const LEFT_TO_OTHERS = 2;
 const DEFAULT_UPLOAD_BYTES = 25_000_000;
 const DEFAULT_FILES = 10;
 /** Per user or key, in this process: half of the limit per owner of the files. */
@@ -166,10 +163,7 @@ export function createServices({ database, config, listener, logger, ...sources 
   const files = new FileStore({ storage, ledger: keyLedger(database.db), logger });
   const upload_bytes = config.max_upload_size ?? DEFAULT_UPLOAD_BYTES;
   const vault = new Vault(config.encryption_key ?? null, config.encryption_key_previous ?? []);
-  const turns = new CompanyTurns({
-    at_once: Math.max(1, database.poolStats().max - LEFT_TO_OTHERS),
-    wait_ms: QUEUE_MS,
-  });
+  const turns = turnsOfChanges(database.poolStats().max);
   return {
     storage,
     downloads: new OpenBodies(DOWNLOADS_PER_READER),
