@@ -13,14 +13,20 @@ interface Notes {
 /**
  * Adds everything in the storage but earlier backups.
  * @param named keys that rows of the snapshot name; those that are added are removed from it
- * @param stillNamed those of the keys that rows name by now
+ * @param stillNamed those of the keys that rows name by now, and some of them at random
  * @returns the files that the store has lost
  * @throws unavailable if the store has not listed one that it has
  */
 export async function archiveStorage(
   archive: ArchiveWriter,
   storage: Storage,
-  { named, stillNamed }: { named: KeySet; stillNamed: (keys: KeySet) => Promise<MissingFiles> },
+  {
+    named,
+    stillNamed,
+  }: {
+    named: KeySet;
+    stillNamed: (keys: KeySet) => Promise<{ missing: MissingFiles; some: readonly string[] }>;
+  },
   note: Notes,
   signal: AbortSignal,
 ): Promise<MissingFiles> {
@@ -36,12 +42,14 @@ export async function archiveStorage(
   }
   if (named.size === 0) return noneMissing();
   // Bytes are deleted after the row that named them: those of a row that is still there have been lost, or were not listed.
-  const lost = await stillNamed(named);
-  for (const { table, key } of lost.named) {
+  const { missing: lost, some } = await stillNamed(named);
+  for (const key of some) {
+    signal.throwIfAborted();
     if (await storage.exists(key))
       throw unavailable(`the store's list of objects is not whole: ${key} is missing from it`);
-    note.left_out({ path: `storage/${key}`, reason: `a row of ${table} names it, but the store lost it` });
   }
+  for (const { table, key } of lost.named)
+    note.left_out({ path: `storage/${key}`, reason: `a row of ${table} names it, but the store lost it` });
   const more = lost.count - lost.named.length;
   if (more > 0) note.left_out({ path: 'storage', reason: `${more} more files were lost likewise` });
   return lost;

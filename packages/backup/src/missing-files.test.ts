@@ -167,7 +167,11 @@ describe('a backup of rows that name files', () => {
     expect((await verify(file)).missing.count).toBe(0);
   });
 
-  it('fails if the store lists less than it has', async () => {
+  it.each([
+    ['', 0],
+    [', and has lost others', 12],
+  ])('fails if the store lists less than it has%s', async (_, lost) => {
+    for (let n = 0; n < lost; n += 1) await addLogo(`assets/b/${n}`);
     for (const key of ['attachments/a/one', 'attachments/a/two']) await attach(key);
     listing(async function* cutShort(list) {
       for await (const each of list()) if (each.key !== 'attachments/a/two') yield each;

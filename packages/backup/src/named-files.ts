@@ -7,6 +7,8 @@ import { KeySet } from './key-set.ts';
 import { quoted } from './tables.ts';
 
 const NAMED = 10;
+/** How many of those that are missing are looked for: enough to meet with one of a page that a store did not list. */
+const SOUGHT = 1000;
 
 export interface NamedFile {
   /** The table of the row. */
@@ -34,11 +36,21 @@ export async function namedKeys(client: Client): Promise<KeySet> {
   return keys;
 }
 
-/** Those of the keys that a row names. */
-export async function namedAmong(client: Client, keys: KeySet): Promise<MissingFiles> {
+/** Those of the keys that a row names, and some of them at random. */
+export async function namedAmong(
+  client: Client,
+  keys: KeySet,
+): Promise<{ missing: MissingFiles; some: string[] }> {
   const missing = noneMissing();
-  for await (const file of namedFiles(client)) if (keys.has(file.key)) noteMissing(missing, file);
-  return missing;
+  const some: string[] = [];
+  for await (const file of namedFiles(client)) {
+    if (!keys.has(file.key)) continue;
+    noteMissing(missing, file);
+    // Each is in it as likely as any other.
+    const place = some.length < SOUGHT ? some.length : Math.floor(Math.random() * missing.count);
+    if (place < SOUGHT) some[place] = file.key;
+  }
+  return { missing, some };
 }
 
 async function* namedFiles(client: Client): AsyncGenerator<NamedFile> {
