@@ -126,10 +126,10 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
   const allowed = hostSet(options.allow_hosts ?? []);
   const only = options.only_hosts ? hostSet(options.only_hosts) : null;
   const { buildConnector } = undici();
-  const connectors = {
-    public: buildConnector({ lookup: guardedLookup('public', lookup) }),
-    any: buildConnector({ lookup: guardedLookup('any', lookup) }),
-  };
+  // Over HTTP/2 a request that is given up leaves its connection in use for the next ones, even if it is dead.
+  const connector = (policy: EgressPolicy) =>
+    buildConnector({ lookup: guardedLookup(policy, lookup), allowH2: false });
+  const connectors = { public: connector('public'), any: connector('any') };
   return (target, done) => {
     const { hostname } = target;
     const names = [hostname, `${hostname}:${target.port || (target.protocol === 'https:' ? '443' : '80')}`];
