@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { findProgram, loadConfig } from '@acp/kernel';
 import { type GitServer, startGitServer } from '@acp/testkit';
@@ -90,5 +93,48 @@ withGit('a company’s copy of a repository', () => {
       expect(await readdir(path.join(folder, 'objects', 'pack'))).toEqual([]);
     }
     await large.close();
+  });
+
+  it('is not fetched from a server that only hands out its files, as these would be neither checked nor limited', async () => {
+    const owner = await startGitServer({ 'README.md': 'Shop\n' });
+    await owner.git('update-server-info');
+    const plain = createServer((asked, answer) => {
+      const { pathname } = new URL(asked.url ?? '', 'http://localhost');
+      readFile(path.join(owner.folder, pathname.replace('/shop.git/', ''))).then(
+        (bytes) => answer.end(bytes),
+        () => answer.writeHead(404).end(),
+      );
+    });
+    await once(plain.listen(0, '127.0.0.1'), 'listening');
+    const host = `127.0.0.1:${(plain.address() as AddressInfo).port}`;
+    const cache = new RepositoryCache(loadConfig({ SERVICE_HOME: home, SERVICE_REPOSITORY_HOSTS: host }));
+    const repository = { company_id: 'c', repo_url: `http://${host}/shop.git`, secret: null, list: null };
+    const fetched = cache.fetched(repository, { max_age_ms: 0, tolerant: true, signal });
+    await expect(fetched).rejects.toThrow('only hands out its files');
+    const objects = await readdir(path.join(cache.folderOf(repository), 'objects'), { recursive: true });
+    expect(objects.toSorted()).toEqual(['info', 'pack']);
+    plain.close();
+    await owner.close();
+  });
+
+  it('is whole, and is fetched again with what is new alone', async () => {
+    const cache = new RepositoryCache(
+      loadConfig({ SERVICE_HOME: home, SERVICE_REPOSITORY_HOSTS: server.host }),
+    );
+    const repository = { company_id: 'd', repo_url: server.url, secret: null, list: null };
+    const fetched = async () => cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
+    await server.commit('main', { 'large.bin': randomBytes(100_000).toString('base64') });
+    const { folder } = await fetched();
+    const sha = await server.commit('main', { 'small.txt': 'small\n' });
+    await fetched();
+    const count = await cache.local(folder, ['rev-list', '--count', sha], signal);
+    expect(count).toBe(await server.git('rev-list', '--count', sha));
+    expect(await cache.local(folder, ['rev-parse', '--is-shallow-repository'], signal)).toBe('false');
+    const listed = await readdir(path.join(folder, 'objects', 'pack'));
+    const packs = listed.filter((name) => name.endsWith('.pack'));
+    const sizes = await Promise.all(
+      packs.map(async (name) => (await stat(path.join(folder, 'objects', 'pack', name))).size),
+    );
+    expect(sizes.filter((size) => size > 50_000)).toHaveLength(1);
   });
 });

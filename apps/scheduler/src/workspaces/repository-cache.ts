@@ -28,6 +28,12 @@ const FETCH_MS = 15 * 60_000;
 const LOCAL_MS = 60_000;
 /** How far the clocks of machines that share the folder may be apart. */
 const MOST_AHEAD_MS = 60_000;
+/**
+ * All of the history. Git asks for that only where a git service answers: with a server that just has the repository's files it would
+ * fetch these one by one, unchecked, and any number of them.
+ */
+const ONLY_SERVED = '--depth=2147483647';
+const UNSERVED = 'dumb http transport';
 const SERVICE_REFS = 'refs/service/';
 const STAMP = 'service-fetched';
 /** Keys of the SSH hosts at which the company's repositories were reached. */
@@ -126,6 +132,11 @@ export class RepositoryCache {
       };
       return await gitText(call);
     } catch (err) {
+      if (err instanceof GitError && err.message.includes(UNSERVED))
+        throw new GitError(
+          'the repository’s server only hands out its files, of which git checks nothing',
+          null,
+        );
       if (!(err instanceof GitError) || !access.refused()) throw err;
       throw new GitError(
         'the repository’s host may not be reached from this instance (SERVICE_REPOSITORY_HOSTS)',
@@ -155,7 +166,13 @@ export class RepositoryCache {
     await assertRoom(this.#config);
     if ((await ageOf(folder)) === null) await this.#create(folder, signal);
     const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
-    const args = (url: string) => ['fetch', ...refs, url, '+refs/heads/*:refs/remotes/origin/*'];
+    const args = (url: string) => [
+      'fetch',
+      ...refs,
+      ...(url.startsWith('http') ? [ONLY_SERVED] : []),
+      url,
+      '+refs/heads/*:refs/remotes/origin/*',
+    ];
     await withoutRemains(folder, async () => this.remote(folder, repository, args, signal));
     const head = await this.remote(
       folder,
