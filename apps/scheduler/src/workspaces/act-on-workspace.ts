@@ -3,6 +3,7 @@ import {
   claimPullRequestOf,
   claimWorkspaceAction,
   type ClaimedAction,
+  findIssue,
   finishWorkspaceAction,
   keepPullRequest,
   checkPullRequestSoon,
@@ -49,6 +50,8 @@ export async function actOnWorkspace(
 }
 
 async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: AbortSignal): Promise<void> {
+  if ((await findIssue(sources.database.db, claimed.workspace.issue_id)) === undefined)
+    throw new GitError('the issue was deleted in the meantime', null);
   const remote = await remoteOf(sources, claimed);
   if (remote === null) throw new GitError('the workspace has no repository', null);
   if (claimed.action.kind === 'merge') return merge(sources, claimed, remote, signal);

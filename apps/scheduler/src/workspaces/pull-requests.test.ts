@@ -178,6 +178,23 @@ describe('a branch', () => {
     expect(await server.git('rev-parse', s.branch)).toBe(sha);
   });
 
+  it.each(['issue', 'company'] as const)('of a deleted %s is not pushed any more', async (what) => {
+    const s = await stage();
+    await s.commit('b\n');
+    const { id } = await transaction(database, async (tx) =>
+      requestWorkspaceAction(tx, s.human, s.issue, 'push'),
+    );
+    const table = what === 'issue' ? schema.issues : schema.companies;
+    const row = eq(table.id, what === 'issue' ? s.issue.id : s.issue.company_id);
+    await database.db.update(table).set({ deleted_at: new Date() }).where(row);
+    await actOnWorkspace(sources, id, signal);
+    expect(await server.git('branch', '--list', s.branch)).toBe('');
+    await database.db.update(table).set({ deleted_at: null }).where(row);
+    expect((await listWorkspaceActions(database.db, s.issue, {})).items).toMatchObject([
+      { status: 'failed', error: 'the issue was deleted in the meantime' },
+    ]);
+  });
+
   it('without a commit, or with an act under way, is refused; a wrong secret is said without it', async () => {
     const s = await stage();
     await expect(s.act('push')).rejects.toMatchObject({
