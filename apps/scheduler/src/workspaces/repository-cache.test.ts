@@ -90,7 +90,7 @@ withGit('a company’s copy of a repository', () => {
     for (let tries = 0; tries < 2; tries += 1) {
       const fetched = cache.fetched(repository, { max_age_ms: 0, tolerant: true, signal });
       await expect(fetched).rejects.toBeInstanceOf(GitError);
-      expect(await readdir(path.join(folder, 'objects', 'pack'))).toEqual([]);
+      await expect(stat(folder)).rejects.toThrow('ENOENT');
     }
     await large.close();
   });
@@ -111,10 +111,27 @@ withGit('a company’s copy of a repository', () => {
     const repository = { company_id: 'c', repo_url: `http://${host}/shop.git`, secret: null, list: null };
     const fetched = cache.fetched(repository, { max_age_ms: 0, tolerant: true, signal });
     await expect(fetched).rejects.toThrow('only hands out its files');
-    const objects = await readdir(path.join(cache.folderOf(repository), 'objects'), { recursive: true });
-    expect(objects.toSorted()).toEqual(['info', 'pack']);
+    await expect(stat(cache.folderOf(repository))).rejects.toThrow('ENOENT');
     plain.close();
     await owner.close();
+  });
+
+  it('that fills the disk is not fetched to its end, and nothing of it is left', async () => {
+    let free = 1e12;
+    const endless = createServer((_asked, answer) => {
+      answer.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' }).flushHeaders();
+      free = 1;
+    });
+    await once(endless.listen(0, '127.0.0.1'), 'listening');
+    const host = `127.0.0.1:${(endless.address() as AddressInfo).port}`;
+    const config = loadConfig({ SERVICE_HOME: home, SERVICE_REPOSITORY_HOSTS: host });
+    const cache = new RepositoryCache(config, async () => Promise.resolve(free));
+    const repository = { company_id: 'c', repo_url: `http://${host}/shop.git`, secret: null, list: null };
+    const fetched = cache.fetched(repository, { max_age_ms: 0, tolerant: false, signal });
+    await expect(fetched).rejects.toThrow('not enough free space');
+    await expect(stat(cache.folderOf(repository))).rejects.toThrow('ENOENT');
+    endless.closeAllConnections();
+    endless.close();
   });
 
   it('is whole, and is fetched again with what is new alone', async () => {

@@ -2,7 +2,7 @@
  * Bare copies of repositories, one per company and URL. Workspaces are created from them, and their results are inspected
  * in and pushed from them. Agents can at most read their objects. What folders may depend on is not pruned.
  */
-import { mkdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BRANCH_NAME } from '@acp/contract';
 import { companyFolders } from '@acp/core';
@@ -10,6 +10,7 @@ import { type Config, type HostList, newId, parseRepositoryUrl, sha256Hex } from
 import { lockFile } from './file-lock.ts';
 import { git, type GitCall, GitError, gitText } from './git.ts';
 import { openRemote, type RemoteConfig } from './remote-access.ts';
+import { type Free, whileRoom } from './room.ts';
 import { dropStale, mergePacks, withoutRemains } from './repository-upkeep.ts';
 
 type CacheConfig = RemoteConfig & Pick<Config, 'home' | 'repository_max_size' | 'workspace_min_free'>;
@@ -43,13 +44,15 @@ export const LOCK = '.lock';
 
 export class RepositoryCache {
   readonly #config: CacheConfig;
+  readonly #free: Free | undefined;
   /** Work in progress, by folder: two fetches into one would fail over its refs. */
   readonly #busy = new Map<string, Promise<unknown>>();
   /** By folder, the hash that git last verified to be a commit of it: most runs start at the same one. */
   readonly #commits = new Map<string, string>();
 
-  constructor(config: CacheConfig) {
+  constructor(config: CacheConfig, free?: Free) {
     this.#config = config;
+    this.#free = free;
   }
 
   /** Its path, whether it exists or not. Throws GitError for an invalid URL. */
@@ -163,8 +166,6 @@ export class RepositoryCache {
     // First, since that may be what the disk is full of.
     await dropStale(folder);
     await mergePacks(folder, signal, this.#config.repository_max_size);
-    await assertRoom(this.#config);
-    if ((await ageOf(folder)) === null) await this.#create(folder, signal);
     const refs = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--quiet'];
     const args = (url: string) => [
       'fetch',
@@ -173,7 +174,16 @@ export class RepositoryCache {
       url,
       '+refs/heads/*:refs/remotes/origin/*',
     ];
-    await withoutRemains(folder, async () => this.remote(folder, repository, args, signal));
+    const isNew = (await ageOf(folder)) === null;
+    const work = async (room: AbortSignal) => {
+      if (isNew) await this.#create(folder, room);
+      await withoutRemains(folder, async () => this.remote(folder, repository, args, room));
+    };
+    await whileRoom(this.#config, signal, work, this.#free).catch(async (err: unknown) => {
+      // Nothing depends on it, and its branches alone may be millions of files.
+      if (isNew) await rm(folder, { recursive: true, force: true });
+      throw err;
+    });
     const head = await this.remote(
       folder,
       repository,
@@ -216,16 +226,6 @@ export class RepositoryCache {
       await git({ cwd: folder, args: ['update-ref', '--stdin'], stdin, signal, timeout_ms: LOCAL_MS });
     });
   }
-}
-
-/** Throws GitError if the disk is nearly full. */
-export async function assertRoom({
-  home,
-  workspace_min_free,
-}: Pick<CacheConfig, 'home' | 'workspace_min_free'>): Promise<void> {
-  const { bavail, bsize } = await statfs(home);
-  if (bavail * bsize < workspace_min_free)
-    throw new GitError('there is not enough free space on the disk for a workspace', null);
 }
 
 async function locked<T>(folder: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -18,7 +18,7 @@ import { HeldFolder } from '../programs/held-folder.ts';
 import { git, GitError } from './git.ts';
 import { type Remote, remoteOf } from './remote-of.ts';
 import { restoreObjects } from './bundles.ts';
-import type { FileLock } from './file-lock.ts';
+import { whileRoom } from './room.ts';
 import {
   checkOut,
   folderOf,
@@ -27,8 +27,8 @@ import {
   ownHistory,
   pointToObjects,
   readState,
-  takeOverFolder,
   setAside,
+  takeOver,
   type WorkspaceFolder,
   writeState,
 } from './workspace-folder.ts';
@@ -112,7 +112,10 @@ async function prepare(
     const state = await readState(place);
     const known = state?.workspace_id === workspace.id && state.version === workspace.version;
     const { repository, base } = await groundOf(sources, { facts, remote, place, known }, signal, tell);
-    if (!known) await makeTree(sources, { facts, place, repository, base }, signal, tell);
+    if (!known)
+      await whileRoom(config, signal, async (room) =>
+        makeTree(sources, { facts, place, repository, base }, room, tell),
+      );
     else {
       if (repository !== null && base !== null) await pointToObjects(place, repository);
       if (workspace.place !== (await sources.place()))
@@ -140,22 +143,6 @@ async function keepBase(repository: string, workspace_id: string, commit: string
   const args = ['update-ref', `refs/service/${workspace_id}/begun`, commit];
   const signal = AbortSignal.timeout(KEEP_BASE_MS);
   await git({ cwd: repository, args, signal, timeout_ms: KEEP_BASE_MS }).catch(() => undefined);
-}
-
-/**
- * Handles a run of another scheduler of this machine that was declared lost but whose program may still be running: that
- * one keeps its folder, moved aside, and this run gets one as last stored.
- */
-async function takeOver(
-  place: WorkspaceFolder,
-  signal: AbortSignal,
-  tell: (message: string) => void,
-): Promise<FileLock> {
-  const left = await setAside(place);
-  tell(`the folder is still in the hands of an earlier run: it is kept aside as ${left ?? 'nothing'}`);
-  const lock = await takeOverFolder(place, signal);
-  if (lock === null) throw new GitError('the folder is in use by another run', null);
-  return lock;
 }
 
 interface Ground {

@@ -7,7 +7,7 @@ import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Config, dropTree, type Logger, newId } from '@acp/kernel';
 import { git } from './git.ts';
-import { assertRoom } from './repository-cache.ts';
+import { whileRoom } from './room.ts';
 
 const LOCAL_MS = 120_000;
 
@@ -91,12 +91,13 @@ export class SpareFolders {
     const name = `${mark(repository)}${commit}`;
     const known = await sparesOf(repository);
     if (known.includes(name)) return;
-    await assertRoom(this.#config);
     const made = `${basename(repository)}.made-${newId()}`;
     try {
-      await mkdir(join(top, made), { mode: 0o700 });
-      await initTree(join(top, made), repository, signal);
-      await fillTree(join(top, made), commit, signal);
+      await whileRoom(this.#config, signal, async (room) => {
+        await mkdir(join(top, made), { mode: 0o700 });
+        await initTree(join(top, made), repository, room);
+        await fillTree(join(top, made), commit, room);
+      });
       await rename(join(top, made), join(top, name));
     } catch (err) {
       await dropTree(top, made);

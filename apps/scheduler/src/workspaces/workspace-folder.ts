@@ -9,7 +9,7 @@ import { companyFolders } from '@acp/core';
 import { type Config, dropTree, newId, openInside, UnsafePlace, writeInside } from '@acp/kernel';
 import { type FileLock, lockFile } from './file-lock.ts';
 import { fillTree, initTree, takeSpare } from './spare-folders.ts';
-import { git, gitText } from './git.ts';
+import { git, GitError, gitText } from './git.ts';
 import { dropStale, mergePacks } from './repository-upkeep.ts';
 
 const LOCAL_MS = 120_000;
@@ -90,10 +90,21 @@ export async function holdFolder({ folder }: WorkspaceFolder, signal: AbortSigna
   return lockFile(lockOf(folder), { wait_ms: HELD_MS, signal });
 }
 
-/** Takes the lock from its owner, which continues in the folder that was moved aside. */
-export async function takeOverFolder(place: WorkspaceFolder, signal: AbortSignal): Promise<FileLock | null> {
+/**
+ * Handles a run of another scheduler of this machine that was declared lost but whose program may still be running: that
+ * one keeps its folder, moved aside, and its lock; this run gets a folder as last stored.
+ */
+export async function takeOver(
+  place: WorkspaceFolder,
+  signal: AbortSignal,
+  tell: (message: string) => void,
+): Promise<FileLock> {
+  const left = await setAside(place);
+  tell(`the folder is still in the hands of an earlier run: it is kept aside as ${left ?? 'nothing'}`);
   await rm(lockOf(place.folder), { force: true });
-  return holdFolder(place, signal);
+  const lock = await holdFolder(place, signal);
+  if (lock === null) throw new GitError('the folder is in use by another run', null);
+  return lock;
 }
 
 const lockOf = (folder: string): string => join(folder, 'lock');
