@@ -10,6 +10,7 @@ import {
   notePullRequest,
   notePushed,
   pushNewCommits,
+  releaseWorkspaceAction,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -37,6 +38,7 @@ export async function actOnWorkspace(
   try {
     await act(sources, claimed, signal);
   } catch (err) {
+    if (signal.aborted) await transaction(database, async (tx) => releaseWorkspaceAction(tx, claimed.action));
     signal.throwIfAborted();
     const isExplained =
       err instanceof GitError || (err instanceof ServiceError && err.kind !== 'unavailable');

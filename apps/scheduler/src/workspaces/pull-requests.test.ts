@@ -178,6 +178,17 @@ describe('a branch', () => {
     expect(await server.git('rev-parse', s.branch)).toBe(sha);
   });
 
+  it('whose push was aborted with its scheduler is pushed by the next one', async () => {
+    const s = await stage();
+    const sha = await s.commit('b\n');
+    const { id } = await transaction(database, async (tx) =>
+      requestWorkspaceAction(tx, s.human, s.issue, 'push'),
+    );
+    await expect(actOnWorkspace(sources, id, AbortSignal.abort())).rejects.toThrow('aborted');
+    await actOnWorkspace(sources, id, signal);
+    expect(await server.git('rev-parse', s.branch)).toBe(sha);
+  });
+
   it.each(['issue', 'company'] as const)('of a deleted %s is not pushed any more', async (what) => {
     const s = await stage();
     await s.commit('b\n');

@@ -24,6 +24,9 @@ type WorkspaceActionRow = typeof actions.$inferSelect;
 /** No action takes longer, so an action whose scheduler crashed is free after that. */
 const LEASE = sql`now() + interval '20 minutes'`;
 const ATTEMPTS = 3;
+const NEVER_ENDED = stated('it was begun several times and never ended');
+/** Actions that one sweep offers again. */
+const AT_ONCE = 100;
 /** Actions of one company in progress: they wait for its git server, which may take minutes, and others share the places. */
 const OF_ONE_COMPANY = 2;
 
@@ -171,6 +174,17 @@ export async function finishWorkspaceAction(
   await recordChanges(tx, systemActor('workspaces'), [workspaceChange(issue, act, entity, details)]);
 }
 
+/** After an attempt that was aborted, as by the end of its scheduler: the action is free for the next one, unless it was the last. */
+export async function releaseWorkspaceAction(tx: Tx, action: WorkspaceActionRow): Promise<void> {
+  if (action.attempts >= ATTEMPTS) return finishWorkspaceAction(tx, action, NEVER_ENDED);
+  await tx
+    .update(actions)
+    .set({ status: 'queued', lease_expires_at: null })
+    .where(
+      and(eq(actions.id, action.id), eq(actions.status, 'running'), eq(actions.attempts, action.attempts)),
+    );
+}
+
 /** The company's next action may be waiting for this one's place; the sweep would find it within two minutes. */
 async function offerNext(tx: Tx, { company_id }: Pick<WorkspaceActionRow, 'company_id'>): Promise<void> {
   const [next] = await tx
@@ -201,20 +215,19 @@ export async function notePushed(tx: Tx, workspace_id: string, commit: string): 
 
 /** Requeues actions whose job or scheduler was lost; fails them after some attempts. @returns number requeued */
 export async function sweepWorkspaceActions(tx: Tx): Promise<number> {
-  await tx
-    .update(actions)
-    .set({
-      status: 'failed',
-      error: stated('it was begun several times and never ended'),
-      finished_at: sql`now()`,
-    })
+  const lost = await tx
+    .select()
+    .from(actions)
     .where(
       sql`${actions.status} = 'running' and ${actions.lease_expires_at} < now() and ${actions.attempts} >= ${ATTEMPTS}`,
-    );
+    )
+    .limit(AT_ONCE)
+    .for('update', { skipLocked: true });
+  for (const action of lost) await finishWorkspaceAction(tx, action, NEVER_ENDED);
   const { rows } = await tx.execute<{ id: string }>(sql`
     select id from workspace_actions
     where (status = 'queued' and created_at < now() - interval '1 minute') or (status = 'running' and lease_expires_at < now())
-    order by created_at limit 100 for update skip locked`);
+    order by created_at limit ${AT_ONCE} for update skip locked`);
   if (rows.length > 0)
     await enqueueMany(
       tx,

@@ -22,6 +22,7 @@ export {
   pushAfterRun,
   pushNewCommits,
   requestWorkspaceAction,
+  releaseWorkspaceAction,
   sweepWorkspaceActions,
 } from './actions.ts';
 export type { ClaimedAction } from './actions.ts';

@@ -15,6 +15,7 @@ import {
 import { eq, sql } from 'drizzle-orm';
 import {
   claimWorkspaceAction,
+  sweepWorkspaceActions,
   createReviewComment,
   findReviewComment,
   findWorkspace,
@@ -117,6 +118,30 @@ it('a company has two actions in progress at most: the third waits for one of th
   await transaction(database, async (tx) => finishWorkspaceAction(tx, begun!.action, null));
   expect(await offered()).toBe(before + 1);
   expect(await claim(third)).toMatchObject({ action: { id: third.id } });
+});
+
+it('an action whose schedulers all died is over after the third, and the issue’s activity says so', async () => {
+  const { db } = database;
+  const { company, human } = await stage();
+  const issue = await createIssue(db, company);
+  const committed = { kind: 'repository', state: 'ready', version: 1, base_commit: 'a', head_commit: 'b' };
+  await db.insert(schema.workspaces).values({ company_id: company.id, issue_id: issue.id, ...committed });
+  const { id } = await transaction(database, async (tx) => requestWorkspaceAction(tx, human, issue, 'push'));
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    expect(await transaction(database, async (tx) => claimWorkspaceAction(tx, id))).toBeDefined();
+    await db
+      .update(schema.workspace_actions)
+      .set({ lease_expires_at: new Date(0) })
+      .where(eq(schema.workspace_actions.id, id));
+  }
+  await transaction(database, sweepWorkspaceActions);
+  const [row] = await db.select().from(schema.workspace_actions).where(eq(schema.workspace_actions.id, id));
+  expect(row).toMatchObject({ status: 'failed', error: 'it was begun several times and never ended' });
+  const told = await db
+    .select({ action: schema.activity.action })
+    .from(schema.activity)
+    .where(eq(schema.activity.company_id, company.id));
+  expect(told.map(({ action }) => action)).toContain('workspace.push_failed');
 });
 
 describe('changed files', () => {
