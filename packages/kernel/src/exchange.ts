@@ -1,5 +1,6 @@
 /** One request to a server that may be broken or hostile, and its answer: limited in size and time, without our secrets. */
 import { connectionFailure, EgressError } from './guarded-fetch.ts';
+import { JoinedBytes } from './joined-bytes.ts';
 import { isNestedDeeper, MAX_JSON_DEPTH } from './json-depth.ts';
 import { Scrubber } from './scrubber.ts';
 import { mapTexts, storableText } from './text.ts';
@@ -140,13 +141,11 @@ function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
 }
 
 async function boundedBytes(response: Response, most: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const bytes = new JoinedBytes();
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
     // Leaving the loop closes the connection.
-    if (size > most) throw new AnswerTooLarge();
-    chunks.push(chunk);
+    if (bytes.length + chunk.length > most) throw new AnswerTooLarge();
+    bytes.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return bytes.take();
 }

@@ -1,4 +1,5 @@
 import { MAX_PLUGIN_MESSAGE_BYTES } from '@acp/contract';
+import { JoinedBytes } from '@acp/kernel';
 import { ProtocolError } from './protocol-error.ts';
 
 const NEWLINE = 0x0a;
@@ -6,8 +7,7 @@ const NEWLINE = 0x0a;
 /** Splits a byte stream into lines. Never buffers more than one line of maximum length. */
 export class LineCutter {
   readonly #limit: number;
-  #parts: Buffer[] = [];
-  #length = 0;
+  readonly #line = new JoinedBytes();
 
   /** @param limit in bytes, including the line end */
   constructor(limit = MAX_PLUGIN_MESSAGE_BYTES) {
@@ -23,23 +23,20 @@ export class LineCutter {
     const lines: string[] = [];
     let from = 0;
     for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, from)) {
-      this.#keep(bytes.subarray(from, at));
-      const line = Buffer.concat(this.#parts, this.#length).toString('utf8').trim();
-      this.#parts = [];
-      this.#length = 0;
+      const line = this.#line
+        .takeWith(this.#checked(bytes.subarray(from, at)))
+        .toString('utf8')
+        .trim();
       if (line !== '') lines.push(line);
       from = at + 1;
     }
-    // Copied: the chunk may be a small slice of a large pool.
-    this.#keep(Buffer.from(bytes.subarray(from)));
+    this.#line.add(this.#checked(bytes.subarray(from)));
     return lines;
   }
 
-  #keep(part: Buffer): void {
-    if (this.#length + part.length + 1 > this.#limit)
+  #checked(part: Buffer): Buffer {
+    if (this.#line.length + part.length + 1 > this.#limit)
       throw new ProtocolError(`a message is longer than ${this.#limit} bytes`);
-    if (part.length === 0) return;
-    this.#parts.push(part);
-    this.#length += part.length;
+    return part;
   }
 }

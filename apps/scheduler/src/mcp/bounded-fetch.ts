@@ -1,4 +1,4 @@
-import { discardBody, JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
+import { discardBody, JoinedBytes, JsonDepth, MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** A server's violation that ends its connection. The message is written for people and agents. */
 export class ServerFault extends Error {}
@@ -91,8 +91,7 @@ class EventDepth {
   /** Those that have ended; a two-byte end counts twice. */
   lines = 0;
   readonly #depth = new JsonDepth();
-  /** The pieces of the current one. */
-  #line: Uint8Array[] = [];
+  readonly #line = new JoinedBytes();
 
   /** @returns the maximum depth within the lines that end in this chunk */
   read(chunk: Uint8Array): number {
@@ -100,12 +99,10 @@ class EventDepth {
     let begin = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       if (!LINE_ENDS.includes(chunk[at]!)) continue;
-      this.#line.push(chunk.subarray(begin, at));
-      greatest = Math.max(greatest, this.#take(Buffer.concat(this.#line)));
-      this.#line = [];
+      greatest = Math.max(greatest, this.#take(this.#line.takeWith(chunk.subarray(begin, at))));
       begin = at + 1;
     }
-    this.#line.push(chunk.subarray(begin));
+    this.#line.add(chunk.subarray(begin));
     return greatest;
   }
 

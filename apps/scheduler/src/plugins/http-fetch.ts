@@ -1,5 +1,5 @@
 import type { hostServices } from '@acp/contract';
-import { discardBody, EgressError, invalid, unavailable } from '@acp/kernel';
+import { discardBody, EgressError, invalid, JoinedBytes, unavailable } from '@acp/kernel';
 import type { Static } from 'typebox';
 import { messageBody } from './message-body.ts';
 
@@ -85,16 +85,14 @@ function checkedHeaders(headers: Record<string, string>): Record<string, string>
 }
 
 async function readBody(response: Response): Promise<{ bytes: Buffer; truncated: boolean }> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const bytes = new JoinedBytes();
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    const room = MAX_BODY_BYTES - length;
-    chunks.push(chunk.subarray(0, room));
-    length += Math.min(chunk.length, room);
+    const room = MAX_BODY_BYTES - bytes.length;
+    bytes.add(chunk.subarray(0, room));
     // Leaving the loop closes the connection.
-    if (chunk.length > room) return { bytes: Buffer.concat(chunks), truncated: true };
+    if (chunk.length > room) return { bytes: bytes.take(), truncated: true };
   }
-  return { bytes: Buffer.concat(chunks), truncated: false };
+  return { bytes: bytes.take(), truncated: false };
 }
 
 function boundedHeaders(headers: Headers): Record<string, string> {

@@ -33,9 +33,10 @@ export interface ProcessEnd {
 }
 
 const STDERR_KEPT = 4000;
-/** Messages per second: beyond that the output is read more slowly, and the process waits. */
+/** Beyond any of these the output is read more slowly, and the process waits. */
 const MESSAGES_A_SECOND = 2000;
 const BYTES_A_SECOND = 8 * 1024 * 1024;
+const CHUNKS_A_SECOND = 10_000;
 /** Maximum size of what the plugin has not read yet. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const SHUTDOWN_MS = 5000;
@@ -57,6 +58,7 @@ export class LineProcess<Sent, Received> {
   #second = 0;
   #messages = 0;
   #bytes = 0;
+  #chunks = 0;
   #resume: NodeJS.Timeout | undefined;
 
   constructor(command: SandboxedCommand, lines: Lines<Sent, Received>, handlers: ProcessHandlers<Received>) {
@@ -184,10 +186,13 @@ export class LineProcess<Sent, Received> {
   /** Pauses reading above the limits: the pipe fills up, and only the plugin waits. */
   #count(messages: number, bytes: number): void {
     const now = performance.now();
-    if (now - this.#second > 1000) [this.#second, this.#messages, this.#bytes] = [now, 0, 0];
+    if (now - this.#second > 1000) [this.#second, this.#messages, this.#bytes, this.#chunks] = [now, 0, 0, 0];
     this.#messages += messages;
     this.#bytes += bytes;
-    if (this.#messages <= MESSAGES_A_SECOND && this.#bytes <= BYTES_A_SECOND) return;
+    this.#chunks += 1;
+    const isFast =
+      this.#messages > MESSAGES_A_SECOND || this.#bytes > BYTES_A_SECOND || this.#chunks > CHUNKS_A_SECOND;
+    if (!isFast) return;
     if (this.#resume !== undefined || this.#stopping) return;
     this.#child.stdout.pause();
     this.#resume = setTimeout(

@@ -1,4 +1,4 @@
-import { isNestedDeeper, MAX_JSON_DEPTH } from '@acp/kernel';
+import { isNestedDeeper, JoinedBytes, MAX_JSON_DEPTH } from '@acp/kernel';
 
 /** Longer lines are skipped: the CLIs' own stay below 1 MB. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -15,30 +15,26 @@ export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   limit = MAX_LINE_BYTES,
 ): AsyncGenerator<string | undefined, void> {
-  let parts: Buffer[] = [];
+  const line = new JoinedBytes();
   let length = 0;
-  const take = (): string | undefined => {
-    const line = length > limit ? undefined : Buffer.concat(parts).toString('utf8').replace(/\r$/, '');
-    parts = [];
+  const take = (last: Buffer): string | undefined => {
+    const isTooLong = length + last.length > limit;
+    const bytes = line.takeWith(last);
     length = 0;
-    return line;
+    return isTooLong ? undefined : bytes.toString('utf8').replace(/\r$/, '');
   };
   for await (const chunk of chunks) {
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-      keep(chunk.subarray(from, at));
-      yield take();
+      yield take(chunk.subarray(from, at));
       from = at + 1;
     }
-    keep(chunk.subarray(from));
+    const rest = chunk.subarray(from);
+    length += rest.length;
+    if (length <= limit) line.add(rest);
+    else line.take();
   }
-  if (length > 0) yield take();
-
-  function keep(part: Buffer): void {
-    length += part.length;
-    if (length <= limit) parts.push(part);
-    else parts = [];
-  }
+  if (length > 0) yield take(Buffer.alloc(0));
 }
 
 /** Parses a line as an object; undefined for any other text, and for one nested too deeply. */
