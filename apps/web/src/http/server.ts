@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createHttpServer } from '@acp/kernel';
+import { joinChunks } from './joined-chunks.ts';
 import { sendJson } from './answer.ts';
 
 export interface WebServer {
@@ -28,6 +29,7 @@ export async function listen(
   const answers = new WeakMap<Duplex, ServerResponse>();
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     answers.set(request.socket, response);
+    joinChunks(request);
     // Makes a client with a kept-alive connection turn to another process.
     if (draining) response.setHeader('Connection', 'close');
   };
