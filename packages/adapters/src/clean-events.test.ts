@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createGuardedFetch } from '@acp/kernel';
 import { type FakeModel, type FakeModelReply, startFakeModel, waitFor } from '@acp/testkit';
+import { cleanEvents } from './clean-events.ts';
 import { type AdapterEvent, type AdapterTask, callLimit, execute } from './index.ts';
 
 let model: FakeModel | undefined;
@@ -86,4 +87,18 @@ describe('a model that never stops', () => {
     expect(usageOf(seen)).toMatchObject([{ output_tokens: MAX_OUTPUT, usage_missing: true }]);
     await waitFor(() => model?.requests[0]?.state === 'aborted');
   });
+});
+
+it('a program that never stops is left out from one length on, with the ends of its messages', async () => {
+  async function* talk(): AsyncGenerator<AdapterEvent> {
+    for (let n = 0; n < 100; n += 1) {
+      yield await Promise.resolve({ kind: 'output', text: 'x'.repeat(100_000) });
+      yield { kind: 'boundary' };
+    }
+  }
+  const kinds: string[] = [];
+  for await (const { kind } of cleanEvents({ system_prompt: '', messages: [] }, talk(), null))
+    kinds.push(kind);
+  expect(kinds.filter((kind) => kind === 'output')).toHaveLength(40);
+  expect(kinds.filter((kind) => kind === 'boundary')).toHaveLength(39);
 });

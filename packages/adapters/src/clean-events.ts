@@ -34,6 +34,10 @@ export async function* cleanEvents(
       case 'session':
         yield { kind: 'session', session: event.session === null ? null : cleanSession(event.session) };
         break;
+      case 'boundary':
+        // Between messages that are left out there is none.
+        if (output < MOST_OUTPUT) yield event;
+        break;
       default:
         yield event;
     }

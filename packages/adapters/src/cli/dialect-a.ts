@@ -9,6 +9,9 @@ type Line = Record<string, unknown>;
 
 /** Maximum number of models reported by one run. */
 const MOST_MODELS = 50;
+/** Calls of which a line may still correct the input. */
+const LATEST_CALLS = 1000;
+const LONGEST_NAME = 200;
 
 /** The first CLI: `-p --output-format stream-json`. */
 export const dialectA: CliDialect = {
@@ -60,7 +63,9 @@ class ReaderA implements CliReader {
   #result: Line | null = null;
   readonly #perModel = new Map<string, UsageEvent>();
   /** Input tokens per model call, by message, in case a run ends without a result. */
-  readonly #seen = new Map<string, { input: number; cached: number }>();
+  readonly #seen = new Map<string, Input>();
+  /** Of the calls before those. */
+  #before: Input = { input: 0, cached: 0 };
 
   constructor(call: CliCall) {
     this.#call = call;
@@ -140,15 +145,20 @@ class ReaderA implements CliReader {
   }
 
   #noteInput(message_id: string, usage: Line): void {
-    const { input, cached } = inputOf(usage);
-    if (message_id !== '') this.#seen.set(message_id, { input, cached });
+    if (message_id === '' || message_id.length > LONGEST_NAME) return;
+    this.#seen.set(message_id, inputOf(usage));
+    if (this.#seen.size <= LATEST_CALLS) return;
+    const [oldest, input] = this.#seen.entries().next().value!;
+    this.#before = sumOf([this.#before, input]);
+    this.#seen.delete(oldest);
   }
 
   /** A second result only covers what happened since the first. */
   #addUsage(line: Line): void {
     const models = Object.entries(object(line.model_usage_since_last_result));
-    for (const [model, each] of models) {
+    for (const [name, each] of models) {
       const usage = object(each);
+      const model = name.length > LONGEST_NAME ? this.#modelName() : name;
       const cached = count(usage.cacheReadInputTokens);
       this.#add({
         kind: 'usage',
@@ -218,22 +228,32 @@ class ReaderA implements CliReader {
   /** For a run interrupted before its result: the input of the calls seen so far, and the output by its length. */
   #estimate(): AdapterEvent[] {
     if (this.#seen.size === 0) return [];
-    const calls = [...this.#seen.values()];
+    const { input, cached } = sumOf([this.#before, ...this.#seen.values()]);
     return [
       {
         kind: 'usage',
         model: this.#modelName(),
-        input_tokens: calls.reduce((sum, { input }) => sum + input, 0),
+        input_tokens: input,
         output_tokens: Math.ceil(this.#outputLength / 4),
-        cached_tokens: calls.reduce((sum, { cached }) => sum + cached, 0),
+        cached_tokens: cached,
         usage_missing: true,
       },
     ];
   }
 }
 
+interface Input {
+  input: number;
+  cached: number;
+}
+
+const sumOf = (calls: readonly Input[]): Input => ({
+  input: calls.reduce((sum, { input }) => sum + input, 0),
+  cached: calls.reduce((sum, { cached }) => sum + cached, 0),
+});
+
 /** The CLI excludes cached tokens from its input tokens. */
-function inputOf(usage: Line): { input: number; cached: number } {
+function inputOf(usage: Line): Input {
   const cached = count(usage.cache_read_input_tokens);
   return { input: count(usage.input_tokens) + count(usage.cache_creation_input_tokens) + cached, cached };
 }
