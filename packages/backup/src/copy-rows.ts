@@ -1,3 +1,8 @@
+import { invalid } from '@acp/kernel';
+
+/** Those that name a file hold little else: the longest is the text of an attachment. */
+const LONGEST_ROW = 16 * 1024 * 1024;
+
 /** Puts PostgreSQL's COPY text, which comes in pieces of any size, together to rows again. */
 export class CopyRows {
   #begun: Buffer = Buffer.alloc(0);
@@ -10,5 +15,6 @@ export class CopyRows {
     for (let end; (end = text.indexOf('\n', start)) >= 0; start = end + 1)
       yield text.toString('utf8', start, end).split('\t');
     this.#begun = text.subarray(start);
+    if (this.#begun.length > LONGEST_ROW) throw invalid('the backup is damaged: a row has no end');
   }
 }

@@ -10,6 +10,9 @@ import { type BackupKeys, FrameReader } from './frames.ts';
 export type { BackupKeys };
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
+/** Several times as many as there are; PostgreSQL's limit of their names. */
+const MOST_TABLES = 1000;
+const LONGEST_NAME = 63;
 
 export interface ArchivedFile {
   /** `storage/…` or `homes/…`. */
@@ -130,7 +133,10 @@ class Sums {
   #bytes = 0;
 
   addRows(table: string, piece: Buffer): void {
-    const sum = this.#tables.get(table) ?? { hash: createHash('sha256'), bytes: 0 };
+    const known = this.#tables.get(table);
+    if (known === undefined && (this.#tables.size === MOST_TABLES || table.length > LONGEST_NAME))
+      throw damaged();
+    const sum = known ?? { hash: createHash('sha256'), bytes: 0 };
     sum.hash.update(piece);
     sum.bytes += piece.length;
     this.#tables.set(table, sum);
@@ -160,14 +166,21 @@ async function* entriesOf(file: Readable, keys: BackupKeys): AsyncGenerator<Entr
   const frames = new FrameReader(keys);
   const plain = createZstdDecompress();
   const entries = extract();
+  let broken: Error | undefined;
   // An error in any part destroys the last one, which the loop below notices.
   for (const part of [file, frames, plain])
-    part.on('error', (error: Error) =>
-      entries.destroy(isDamage(error) ? invalid('the backup is damaged') : error),
-    );
+    part.on('error', (error: Error) => {
+      broken ??= isDamage(error) ? damaged() : error;
+      entries.destroy(broken);
+    });
+  // What has come through all of these and is no archive has no words that an operator would know.
+  const fault = (): Error => broken ?? damaged();
   file.pipe(frames).pipe(plain).pipe(entries);
   try {
-    for await (const entry of entries) yield entry as unknown as Entry;
+    for await (const entry of entries as AsyncIterable<Entry>)
+      yield { header: entry.header, [Symbol.asyncIterator]: () => failingBy(entry, fault) };
+  } catch {
+    throw fault();
   } finally {
     file.destroy();
     frames.destroy();
@@ -175,13 +188,23 @@ async function* entriesOf(file: Readable, keys: BackupKeys): AsyncGenerator<Entr
   }
 }
 
+async function* failingBy(body: AsyncIterable<Buffer>, fault: () => Error): AsyncGenerator<Buffer, void> {
+  try {
+    yield* body;
+  } catch {
+    throw fault();
+  }
+}
+
+const damaged = (): ServiceError => invalid('the backup is damaged');
+
 /** zlib's errors for bytes that it can't read. */
 function isDamage(error: Error): boolean {
   return 'code' in error && /^(Z_|ZSTD_|ERR_)/.test(String(error.code));
 }
 
 async function bytesOf(entry: Entry): Promise<Buffer> {
-  if ((entry.header.size ?? 0) > MAX_JSON_BYTES) throw invalid('the backup is damaged');
+  if ((entry.header.size ?? 0) > MAX_JSON_BYTES) throw damaged();
   const chunks: Buffer[] = [];
   for await (const chunk of entry) chunks.push(chunk);
   return Buffer.concat(chunks);
