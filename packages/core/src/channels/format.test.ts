@@ -64,6 +64,23 @@ Some <i>soft</i> and <b>hard</b> words, <s>gone</s>, <code>a &lt; b</code> &amp;
     }
   });
 
+  it('with a block of code that has a long title comes to an end, however short the pieces', () => {
+    // Quotes become many times as long, so that even a short text is cut.
+    for (const [kind, quotes] of [
+      ['slack', 30],
+      ['telegram', 70],
+    ] as const)
+      for (let length = 60; length < 100; length += 1) {
+        const text = `${'>'.repeat(quotes)}${'a\n'.repeat(50)}\`\`\`${'x'.repeat(57)}\n${'y'.repeat(length)}`;
+        const pieces = piecesOf(kind, text, 'rest');
+        expect(pieces.length).toBeLessThan(20);
+        expect(pieces.map(({ plain }) => plain).join('')).toContain('y');
+      }
+    const text = `~~~${'t'.repeat(100)}\n${'x'.repeat(5000)}`;
+    for (const longest of [60, 100, 139, 300])
+      expect(splitMarkdown(text, longest).length).toBeLessThan(10_000 / (longest / 4 - 12));
+  });
+
   it('of whatever text comes in pieces that the vendor takes, and loses no word', () => {
     const words = fc.array(fc.constantFrom('word', '&&&&&&&&', '😀😀', '```', '\n', '\n\n', '**', '- a'), {
       minLength: 1,

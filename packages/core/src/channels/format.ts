@@ -94,7 +94,7 @@ export function splitMarkdown(markdown: string, longest: number): string[] {
     const cut = placeToCut(left, longest);
     const head = left.slice(0, cut);
     left = left.slice(cut).replace(/^\n+/, '');
-    const fence = openFence(head);
+    const fence = openFence(head, longest / 4);
     pieces.push(fence === null ? head.trimEnd() : `${head.trimEnd()}\n${fence.mark}`);
     if (fence !== null) left = `${fence.line}\n${left}`;
   }
@@ -117,12 +117,13 @@ function placeToCut(text: string, longest: number): number {
 
 const LONGEST_FENCE_LINE = 60;
 
-function openFence(text: string): { mark: string; line: string } | null {
+/** @param longest of its line: the next cut comes after it, or there would be no end */
+function openFence(text: string, longest: number): { mark: string; line: string } | null {
   let open: { mark: string; line: string } | null = null;
   for (const line of text.split('\n')) {
     const mark = /^ {0,3}(`{3,8}|~{3,8})/.exec(line)?.[1];
     if (mark === undefined) continue;
-    if (open === null) open = { mark, line: line.trim().slice(0, LONGEST_FENCE_LINE) };
+    if (open === null) open = { mark, line: line.trim().slice(0, Math.min(LONGEST_FENCE_LINE, longest)) };
     else if (mark.startsWith(open.mark)) open = null;
   }
   return open;
