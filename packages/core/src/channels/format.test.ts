@@ -81,6 +81,14 @@ Some <i>soft</i> and <b>hard</b> words, <s>gone</s>, <code>a &lt; b</code> &amp;
       expect(splitMarkdown(text, longest).length).toBeLessThan(10_000 / (longest / 4 - 12));
   });
 
+  it('of millions of characters is cut in no more memory than it takes', () => {
+    const text = `\`\`\`ts\n${'wörd wo€d\n'.repeat(400_000)}`;
+    // With a copy of all that followed for each piece, this ended the process.
+    const pieces = splitMarkdown(text, 3500);
+    expect(pieces.length).toBeGreaterThan(1000);
+    expect(splitMarkdown(text, 3500, 3)).toEqual(pieces.slice(0, 3));
+  });
+
   it('of whatever text comes in pieces that the vendor takes, and loses no word', () => {
     const words = fc.array(fc.constantFrom('word', '&&&&&&&&', '😀😀', '```', '\n', '\n\n', '**', '- a'), {
       minLength: 1,

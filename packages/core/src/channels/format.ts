@@ -71,7 +71,7 @@ function parser(): Parser {
 /** @param rest Markdown appended to a text that is cut */
 export function piecesOf(kind: ChannelKind, markdown: string, rest: string): Piece[] {
   const { longest } = dialects[kind];
-  const sources = splitMarkdown(markdown.trim(), longest.source);
+  const sources = splitMarkdown(markdown.trim(), longest.source, MOST_PIECES + 1);
   const kept = sources.length <= MOST_PIECES ? sources : [...sources.slice(0, MOST_PIECES), rest];
   return kept.flatMap((source) => madeOf(kind, source));
 }
@@ -86,20 +86,25 @@ function madeOf(kind: ChannelKind, source: string): Piece[] {
   return splitMarkdown(source, Math.ceil(source.length / 2)).flatMap((half) => madeOf(kind, half));
 }
 
-/** Splits between paragraphs, lines or words; a code block that is cut is closed and reopened. */
-export function splitMarkdown(markdown: string, longest: number): string[] {
+/** Splits between paragraphs, lines or words; a code block that is cut is closed and reopened. @param most pieces, the rest is left */
+export function splitMarkdown(markdown: string, longest: number, most = Infinity): string[] {
   const pieces: string[] = [];
-  let left = markdown;
-  while (left.length > longest) {
-    const cut = placeToCut(left, longest);
-    const head = left.slice(0, cut);
-    left = left.slice(cut).replace(/^\n+/, '');
+  const keep = (piece: string): void => {
+    if (piece.trim() !== '') pieces.push(piece);
+  };
+  let [reopened, at] = ['', 0];
+  while (reopened.length + markdown.length - at > longest && pieces.length < most) {
+    const text = reopened + markdown.slice(at, at + longest);
+    const cut = placeToCut(text, longest);
+    const head = text.slice(0, cut);
+    at += cut - reopened.length;
+    while (markdown[at] === '\n') at += 1;
     const fence = openFence(head, longest / 4);
-    pieces.push(fence === null ? head.trimEnd() : `${head.trimEnd()}\n${fence.mark}`);
-    if (fence !== null) left = `${fence.line}\n${left}`;
+    keep(fence === null ? head.trimEnd() : `${head.trimEnd()}\n${fence.mark}`);
+    reopened = fence === null ? '' : `${fence.line}\n`;
   }
-  if (left.trim() !== '') pieces.push(left);
-  return pieces.filter((piece) => piece.trim() !== '');
+  if (pieces.length < most) keep(reopened + markdown.slice(at));
+  return pieces;
 }
 
 /** Space reserved for closing a code block at the end of a piece. */
