@@ -4,10 +4,30 @@ import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { connect } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { listen } from './server.ts';
 
 const start = async (handler: RequestListener) => listen(handler, { host: '127.0.0.1', port: 0 });
 const hello: RequestListener = (_request, response) => void response.end('hello');
+
+/** A thread's program: many requests, each over a connection of its own; it counts the connections and posts the answers' status. */
+const ASK_ALL_AT_ONCE = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, count, connected } } = require('node:worker_threads');
+  const ask = () => new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n', () => {
+        Atomics.add(connected, 0, 1);
+        Atomics.notify(connected, 0);
+      });
+    });
+    socket.setEncoding('utf8').on('data', (text) => (answer += text));
+    socket.on('error', (error) => (answer = error.code));
+    socket.on('close', () => resolve(Number(answer.split(' ')[1]) || answer));
+  });
+  Promise.all(Array.from({ length: count }, ask)).then((all) => parentPort.postMessage(all));
+`;
 
 /** Returns everything received in answer to the bytes until the server closes. */
 async function exchange(port: number, bytes: string): Promise<string> {
@@ -33,6 +53,18 @@ async function exchangeInTurns(port: number, parts: string[]): Promise<string> {
   socket.write(parts.shift()!);
   await once(socket, 'close');
   return answer;
+}
+
+async function refuses(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    socket.destroy();
+  }
 }
 
 async function fetchText(
@@ -127,7 +159,7 @@ describe('stopping', () => {
     const answer = fetchText(server.url);
     await waitFor(() => arrived);
     const stopped = server.stop(10_000);
-    await expect(fetchText(server.url)).rejects.toThrow('ECONNREFUSED');
+    await waitFor(async () => refuses(server.address.port));
     gate.resolve();
     await expect(answer).resolves.toMatchObject({ text: 'finished' });
     await stopped;
@@ -140,6 +172,22 @@ describe('stopping', () => {
     // If the server waited for the connection, the test would time out.
     await expect(server.stop(3_600_000)).resolves.toBeUndefined();
     agent.destroy();
+  });
+
+  it('connections wait to be accepted: they are, and their requests answered', async () => {
+    const server = await start(hello);
+    const connected = new Int32Array(new SharedArrayBuffer(4));
+    const count = 20;
+    const clients = new Worker(ASK_ALL_AT_ONCE, {
+      eval: true,
+      workerData: { port: server.address.port, count, connected },
+    });
+    const answers = once(clients, 'message');
+    await once(clients, 'online');
+    // This thread accepts nothing meanwhile: the kernel alone has completed the connections and holds their requests.
+    while (Atomics.load(connected, 0) < count) Atomics.wait(connected, 0, Atomics.load(connected, 0), 5000);
+    await server.stop(3_600_000);
+    expect(await answers).toEqual([Array.from({ length: count }, () => 200)]);
   });
 
   it('a request never ends: it is cut when the time is over', async () => {

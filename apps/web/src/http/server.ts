@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHttpServer } from '@acp/kernel';
 import { joinChunks } from './joined-chunks.ts';
 import { sendJson } from './answer.ts';
@@ -19,6 +20,9 @@ const HEADERS_TIMEOUT_MS = 20_000;
 // For a whole request, uploads included.
 const REQUEST_TIMEOUT_MS = 300_000;
 const IDLE_CHECK_MS = 50;
+// Of a rush that does not abate, some connection is always the first that is turned away.
+const ACCEPT_MS = 1000;
+const SHORT_TURN_MS = 1;
 
 /** @throws Error that names address and settings if the system refuses the address */
 export async function listen(
@@ -72,9 +76,31 @@ export async function listen(
     url: urlOf(host, address.port),
     stop: async (timeoutMs) => {
       draining = true;
+      await acceptWaiting(server);
       await close(server, timeoutMs);
     },
   };
+}
+
+/**
+ * Accepts the connections that wait in the kernel's queue: closing the socket would reset them, though a proxy has sent its request
+ * already and can't send it to another process. The queue is empty after a turn that has accepted none, if nothing in the turn
+ * took so long that others came.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = false;
+  const note = () => (accepted = true);
+  server.on('connection', note);
+  const until = performance.now() + ACCEPT_MS;
+  // The first turn may be the rest of this one, in which nothing is accepted any more.
+  await nextTurn();
+  for (let empty = false; !empty && performance.now() < until; ) {
+    accepted = false;
+    const began = performance.now();
+    await nextTurn();
+    empty = !accepted && performance.now() - began < SHORT_TURN_MS;
+  }
+  server.off('connection', note);
 }
 
 async function close(server: Server, timeoutMs: number): Promise<void> {
