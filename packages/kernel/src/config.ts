@@ -161,13 +161,19 @@ export const encryptionKeyFile = (home: string): string => path.join(home, 'encr
 function ownEnvironment(): Environment {
   const name = 'SERVICE_ENCRYPTION_KEY';
   const home = schemas.get('SERVICE_HOME');
-  if (home === undefined || textOf(process.env, name) !== undefined) return process.env;
+  const key = schemas.get(name);
+  if (home === undefined || key === undefined || textOf(process.env, name) !== undefined) return process.env;
   const file = encryptionKeyFile(String(readOne(home, textOf(process.env, 'SERVICE_HOME'))));
   try {
-    return { ...process.env, [name]: readFileSync(file, 'utf8') };
+    const text = readFileSync(file, 'utf8').trim();
+    readVariable(key, text);
+    return { ...process.env, [name]: text };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return process.env;
-    throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return process.env;
+    // Nothing of the environment is wrong: what is, is the file.
+    const problem = code === undefined ? message : `can’t be read by the user of this process (${code})`;
+    throw new ConfigError(new Map([[file, problem]]));
   }
 }
 
