@@ -57,6 +57,8 @@ const connectionCodes = new Set([
   '25006',
 ]);
 
+// Of a connection to the server itself, whose limits are parameters of its start.
+const POOLER_REFUSES = 'unsupported startup parameter';
 const STALE_PLAN = 'cached plan must not change result type';
 const connectionMessages = [
   'Connection terminated',
@@ -125,6 +127,8 @@ export function isMissingTable(err: unknown): boolean {
  */
 export function asServiceError(err: unknown): ServiceError | null {
   for (const link of causes(err)) if (link instanceof ServiceError) return link;
+  if (someCause(err, ({ message }) => typeof message === 'string' && message.startsWith(POOLER_REFUSES)))
+    return unavailable('DATABASE_URL is a pooler’s: set DATABASE_DIRECT_URL to the server’s own', err);
   if (isConnectionError(err)) return unavailable('database unavailable', err, RETRY_AFTER_SEC);
   if (hasCode(err, '40P01', '40001', '55P03', '57014') || isOutOfRoom(err))
     return unavailable('database busy', err, RETRY_AFTER_SEC);

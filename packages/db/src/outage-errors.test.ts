@@ -41,6 +41,14 @@ it.each([
   expect(asServiceError(new Error('Failed query', { cause: error }))).toMatchObject(unavailable);
 });
 
+it('a pooler refuses the parameters of a direct connection: the setting that is missing is named', () => {
+  const refused = Object.assign(new Error('unsupported startup parameter: statement_timeout'), {
+    code: '08P01',
+  });
+  const { message } = asServiceError(new Error('Failed query', { cause: refused }))!;
+  expect(message).toBe('DATABASE_URL is a pooler’s: set DATABASE_DIRECT_URL to the server’s own');
+});
+
 it.each([
   ['53100', 'could not extend file: No space left on device'],
   ['53200', 'out of memory'],
