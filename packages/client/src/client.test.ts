@@ -44,6 +44,16 @@ describe('an address that is not the service’s own', () => {
   });
 });
 
+it('an operation is unknown to this release: it is named, and nothing is sent', async () => {
+  let asked = 0;
+  const client = await clientOf((_, response) => {
+    asked += 1;
+    response.end('{}');
+  });
+  await expect(client.call('issues.gett' as 'issues.get', issue)).rejects.toThrow('no operation issues.gett');
+  expect(asked).toBe(0);
+});
+
 describe('an error', () => {
   it('has what the service says of it besides its message', async () => {
     const client = await clientOf((_, response) => {
