@@ -343,7 +343,7 @@ describe('a backup', () => {
     await from(one);
     expect(await digest(target.database)).toEqual(await digest(kit.database));
     expect(await filesBelow(homes)).toEqual(await filesBelow(place('home', 'companies')));
-    await expect(from(one)).rejects.toThrow('the database is not empty');
+    await expect(from(one)).rejects.toThrow(/the database \S+ is not empty/);
   });
 
   it('whose content compresses to almost nothing leaves no heap of buffers, neither written nor read', async () => {

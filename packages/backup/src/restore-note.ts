@@ -30,7 +30,7 @@ export async function beginRestore(
       `the restore of another backup (${begun}) was broken off here: restore that one again, or take an empty database`,
     );
   if ((await listTables(client)).length > 0)
-    throw conflict('the database is not empty: restore into a new one');
+    throw conflict(`the database ${client.database ?? ''} is not empty: restore into a new one`);
   await assertFree();
   await client.query('begin');
   await client.query(`create schema ${SCHEMA}`);
