@@ -94,7 +94,10 @@ export function setupClosedPage(): string {
     html`<main class="narrow">
       <div class="card">
         <h1>This link is no longer valid</h1>
-        <p>This instance has already been set up, or the link is older than a day.</p>
+        <p>
+          This instance has already been set up, or the link is older than a day: then restart the service,
+          and take the new link from its log.
+        </p>
         <p><a href="/login">Sign in</a></p>
       </div>
     </main>`,
