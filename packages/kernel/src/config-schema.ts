@@ -65,7 +65,8 @@ export const configSchema = Type.Object({
       ...secret,
       format: 'postgres-url',
       default_note: 'DATABASE_URL',
-      description: 'A session connection to the same database, for LISTEN, migrations and the queue.',
+      description:
+        'The same database without a transaction-mode pooler between, for LISTEN, notifications, migrations and backups.',
     }),
   ),
   SERVICE_DATABASE_POOL_SIZE: Type.Optional(
