@@ -51,6 +51,8 @@ def post(path, body, idempotency_key):
 
 
 def main():
+    if len(sys.argv) > 1 or sys.stdin.isatty():
+        sys.exit("usage: import_issues.py <issues.csv (the file is read from standard input)")
     for position, row in enumerate(csv.DictReader(sys.stdin)):
         body = {"title": row["title"], "body_markdown": row.get("body") or None}
         if row.get("priority"):

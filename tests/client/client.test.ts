@@ -228,6 +228,8 @@ python(`those in Python${whyNoPython}`, () => {
     await expect(run('python3', [path.join(scripts, 'import_issues.py')], 'title\n" "\n')).rejects.toThrow(
       'HTTP 400',
     );
+    const named = run('python3', [path.join(scripts, 'import_issues.py'), 'issues.csv'], csv);
+    await expect(named).rejects.toThrow('usage: import_issues.py <issues.csv');
   });
 
   it('watch_runs.py prints runs as they end', async () => {
