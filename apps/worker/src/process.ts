@@ -31,7 +31,13 @@ async function main(): Promise<void> {
   const drain_ms = config.drain_timeout_sec * 1000;
   const stopper = new Stopper({ logger, drain_ms, exit: (code) => process.exit(code) });
   stopper.listen();
-  const worker = await startWorker({ config, logger });
+  const worker = await startWorker({ config, logger }).catch((error: unknown) => {
+    // Thrown by the contract's parser for shared models.
+    if (error instanceof ServiceError)
+      throw new ConfigError(new Map([['SERVICE_WORKER_SHARED_MODELS', error.message]]));
+    logger.error('could not start', { error });
+    process.exit(1);
+  });
   stopper.started(worker);
   logger.info('ready', { url: config.server_url, ...serviceVersion() });
   await worker.turnedAway;
@@ -44,9 +50,7 @@ export async function runWorker(): Promise<void> {
   try {
     await main();
   } catch (error) {
-    // Thrown by the contract's parser for shared models.
-    const isConfiguration = error instanceof ConfigError || error instanceof ServiceError;
-    if (!isConfiguration) throw error;
+    if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(EXIT_CONFIG);
   }

@@ -94,7 +94,7 @@ async function acceptWaiting(server: Server): Promise<void> {
   const until = performance.now() + ACCEPT_MS;
   // The first turn may be the rest of this one, in which nothing is accepted any more.
   await nextTurn();
-  for (let empty = false; !empty && performance.now() < until; ) {
+  for (let empty = false; !empty && performance.now() < until;) {
     accepted = false;
     const began = performance.now();
     await nextTurn();
