@@ -86,7 +86,8 @@ function defineSpecified(define: Define, { config, database, readiness }: Metric
   define(
     'service_readyz_check_duration_ms',
     'Recent durations of the readiness checks',
-    (self) => {
+    async (self) => {
+      await readiness.timePing();
       for (const [check, timing] of Object.entries(readiness.timings.all())) {
         self.set({ check, pct: '50' }, timing.p50_ms);
         self.set({ check, pct: '95' }, timing.p95_ms);
