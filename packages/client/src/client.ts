@@ -99,7 +99,7 @@ export class Client {
     { path = {}, query = {}, body, signal, idempotency_key }: Sent,
   ): Promise<Response> {
     if (!Object.hasOwn(routes, id))
-      throw new ControlPlaneError(0, `this release of the client has no operation ${String(id)}`, null);
+      throw new ControlPlaneError(0, `this release of the client has no operation ${id}`, null);
     const [method, template, once] = routes[id];
     const params = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
