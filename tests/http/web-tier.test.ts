@@ -41,6 +41,18 @@ describe('the web tier', () => {
     expect((await fetch(`${url}/setup?token=wrong`)).status).toBe(403);
   });
 
+  it('finds its port taken: it says so, and leaves no connection behind', async () => {
+    const { address } = await start();
+    const empty = await cloneDatabase('taken_port');
+    const failing = start({ DATABASE_URL: empty.url, PORT: String(address.port) });
+    await expect(failing).rejects.toThrow('EADDRINUSE');
+    const left = await kit.database.pool.query(
+      `select application_name from pg_stat_activity where datname = $1 and application_name like 'web%'`,
+      [new URL(empty.url).pathname.slice(1)],
+    );
+    expect(left.rows).toEqual([]);
+  });
+
   it('serves health, pages, the API and its description, each under the same headers', async () => {
     cast ??= await createCast(kit.database);
     const { url } = await start();

@@ -66,7 +66,25 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     health: healthRouter({ config, database, streams: () => hub.size }),
     ui: uiRouter({ config, database, credentials, services, logger }),
   });
-  const server = await listen(app, config);
+  const leave = () => {
+    hub.close();
+    alerts.close();
+    instance.close();
+    services.fleet.close();
+  };
+  const close = async () => {
+    await credentials.close();
+    await queue.stop();
+    await notifier.close();
+    await listener.close();
+    await database.close();
+    storage.close();
+  };
+  const server = await listen(app, config).catch(async (error: unknown) => {
+    leave();
+    await close();
+    throw error;
+  });
   logger.info('the web tier is listening', { url: server.url });
   return {
     url: server.url,
@@ -75,17 +93,9 @@ export async function startWeb({ config, logger }: StartOptions): Promise<Runnin
     rest: async () => database.rest(),
     stop: async ({ drain_ms: drainMs = config.drain_timeout_sec * 1000 } = {}) => {
       const drained = server.stop(drainMs);
-      hub.close();
-      alerts.close();
-      instance.close();
-      services.fleet.close();
+      leave();
       await drained;
-      await credentials.close();
-      await queue.stop();
-      await notifier.close();
-      await listener.close();
-      await database.close();
-      storage.close();
+      await close();
     },
   };
 }
