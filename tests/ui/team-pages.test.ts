@@ -214,6 +214,19 @@ describe('sub-agents', () => {
       expect(offered).toContain('Lead / researcher 1');
       expect(offered).not.toContain('Lead / researcher 2');
     }
+    // Whatever is in the trash keeps its place in the tree, and has no page to lead to.
+    const link = (text: string) => text.includes(`href="/issues/${second.id}"`);
+    expect(link((await viewer.get(`/issues/${issue.id}`)).text)).toBe(true);
+    await database.db.execute(sql`update issues set deleted_at = now() where id = ${second.id}`);
+    await database.db.execute(sql`update agents set deleted_at = now() where name = 'Lead / researcher 2'
+      and company_id = ${cast.company_id}`);
+    for (const page of [`/issues/${issue.id}`, `/agents/${lead.id}`]) {
+      const { text } = await viewer.get(page);
+      expect(text).toContain('Lead / researcher 2');
+      expect(text).toMatch(new RegExp(`${second.identifier}</span> in the trash`));
+      expect(text).not.toContain('Second half');
+      expect([link(text), /<a [^>]*>Lead \/ researcher 2/.test(text)]).toEqual([false, false]);
+    }
     // Sub-agents get the skills attached to the agent that spawned them.
     const { rows } = await database.db.execute<{ id: string }>(
       sql`select id from agents where parent_agent_id = ${lead.id}`,

@@ -6445,6 +6445,8 @@ export interface Subagent {
     | 'triage';
   depth: number;
   status: 'active' | 'paused' | 'idle' | 'running' | 'error' | 'pending_approval' | 'terminated';
+  agent_in_trash: boolean;
+  issue_in_trash: boolean;
   issue_identifier: string;
   issue_title: string;
   issue_status: 'backlog' | 'todo' | 'in_progress' | 'in_review' | 'done' | 'cancelled' | 'blocked';

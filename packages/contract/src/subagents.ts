@@ -27,6 +27,9 @@ export const Subagent = Type.Object({
   /** 1 to 3: levels below an ordinary agent. */
   depth: Type.Integer(),
   status: OneOf(agentStatuses),
+  /** Whether the agent's, or the issue's, own address is 404. */
+  agent_in_trash: Type.Boolean(),
+  issue_in_trash: Type.Boolean(),
   issue_identifier: Type.String(),
   issue_title: Type.String(),
   issue_status: OneOf(issueStatuses),

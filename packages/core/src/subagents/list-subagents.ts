@@ -1,6 +1,7 @@
 import type { AgentRole, AgentStatus, IssueStatus, Subagent, SubagentOutcome } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { type SQL, sql } from 'drizzle-orm';
+import { notTrashed } from '../issues/index.ts';
 
 const MOST = 200;
 
@@ -14,6 +15,8 @@ interface ListedRow extends Record<string, unknown> {
   role: AgentRole;
   depth: number;
   status: AgentStatus;
+  agent_in_trash: boolean;
+  issue_in_trash: boolean;
   issue_identifier: string;
   issue_title: string;
   issue_status: IssueStatus;
@@ -39,7 +42,8 @@ export async function listSubagents(
       select s.agent_id from tree join subagents s on s.parent_agent_id = tree.agent_id
     )
     select s.agent_id, s.company_id, s.parent_agent_id, s.parent_issue_id, s.issue_id, a.name, a.role,
-      a.subagent_depth as depth, a.status, i.identifier as issue_identifier, i.title as issue_title,
+      a.subagent_depth as depth, a.status, a.deleted_at is not null as agent_in_trash,
+      not (${notTrashed('i')}) as issue_in_trash, i.identifier as issue_identifier, i.title as issue_title,
       i.status as issue_status, exists (select from subagent_waits w where w.issue_id = s.issue_id) as awaits_subagents,
       s.outcome, s.result as result_markdown, s.created_at, s.ended_at,
       (select coalesce(sum(r.cost_usd), 0)::float8 from heartbeat_runs r where r.agent_id = s.agent_id) as cost_usd

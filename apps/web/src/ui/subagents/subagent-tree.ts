@@ -29,10 +29,8 @@ export function subagentTree(subagents: readonly Subagent[]): Html {
 function line(sub: Subagent): Html {
   return html`<div class="agent-line">
       !${avatar(sub.name)}
-      <a href="/agents/${sub.agent_id}">${sub.name}</a>
-      <a class="soft" href="/issues/${sub.issue_id}"
-        ><span class="identifier">${sub.issue_identifier}</span> ${sub.issue_title}</a
-      >
+      !${sub.agent_in_trash ? html`<span>${sub.name}</span>` : html`<a href="/agents/${sub.agent_id}">${sub.name}</a>`}
+      !${issueOf(sub)}
       <span class="grow"></span>
       !${when(sub.cost_usd > 0, () => money(sub.cost_usd))}
       !${when(sub.awaits_subagents, () => html`<span class="soft small">waiting for its own sub-agents</span>`)}
@@ -41,6 +39,13 @@ function line(sub: Subagent): Html {
     </div>
     !${when(sub.result_markdown, (text) => html`<p class="soft small">${preview(text)}</p>`)}`;
 }
+
+const issueOf = ({ issue_id, issue_in_trash, issue_identifier, issue_title }: Subagent): Html =>
+  issue_in_trash
+    ? html`<span class="soft"><span class="identifier">${issue_identifier}</span> in the trash</span>`
+    : html`<a class="soft" href="/issues/${issue_id}"
+        ><span class="identifier">${issue_identifier}</span> ${issue_title}</a
+      >`;
 
 function preview(text: string): string {
   return text.length <= PREVIEW ? text : `${text.slice(0, PREVIEW).trimEnd()} …`;
