@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createProject, createAgent, listBudgetIncidents, reportCost, systemActor } from '@acp/core';
 import { newId } from '@acp/kernel';
 import { type Database, schema, transaction } from '@acp/db';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
 import { type Cast, createCast } from '../http/cast.ts';
@@ -77,6 +77,22 @@ describe('the costs', () => {
     });
     expect(text).toMatch(new RegExp(`class="current">\\s*<title>${today}: \\$1\\.73</title>`));
     expect(plain(text)).toMatch(new RegExp(`The days as a table Day Spent Runs ${today} \\$1\\.73`));
+  });
+
+  it('lead to each project that is not in the trash, however many the company has', async () => {
+    const [first, gone] = await transaction(database, async (tx) => [
+      await createProject(tx, director, cast.company_id, { name: 'Shed' }),
+      await createProject(tx, director, cast.company_id, { name: 'Barn' }),
+    ]);
+    for (const { id } of [first!, gone!]) await spend(1, { project_id: id });
+    await database.db.execute(sql`
+      insert into projects (id, company_id, name, status, deleted_at)
+      select gen_random_uuid(), ${cast.company_id}, 'Later ' || n, 'active', null from generate_series(1, 200) n`);
+    await database.db.execute(sql`update projects set deleted_at = now() where id = ${gone!.id}`);
+    const { text } = await Browser.of(app, cast.viewer).get(at('costs'));
+    expect(text).toContain(`<a href="/projects/${first!.id}">Shed</a>`);
+    expect(text).toContain('Barn');
+    expect(text).not.toContain(`/projects/${gone!.id}`);
   });
 
   it('of a month before are a page of their own, with what was spent then only', async () => {

@@ -42,6 +42,22 @@ export async function projectNamed(tx: Tx, company_id: string, word: string): Pr
   return oneNamed('project', word, found, ({ name }) => name);
 }
 
+/** Those of the ids that are projects of the company and not in the trash. */
+export async function presentProjectIds(
+  tx: Tx,
+  company_id: string,
+  ids: readonly (string | null)[],
+): Promise<string[]> {
+  const wanted = ids.filter((id) => id !== null);
+  if (wanted.length === 0) return [];
+  const named = sql`${projects.id} = any(${sql.param(wanted)}::uuid[])`;
+  const rows = await tx
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(eq(projects.company_id, company_id), isNull(projects.deleted_at), named));
+  return rows.map(({ id }) => id);
+}
+
 /** Newest first, 50 a page. @throws invalid for an unknown status */
 export async function listProjects(tx: Tx, company_id: string, query: ListProjects): Promise<Page<Project>> {
   const statuses = commaList(query.status, projectStatuses, 'status');

@@ -1,5 +1,5 @@
 import { budgetEndpoints as rows } from '@acp/contract';
-import { agentOutlinesById, listCostEvents, listProjects, summarizeCostsBy } from '@acp/core';
+import { agentOutlinesById, listCostEvents, presentProjectIds, summarizeCostsBy } from '@acp/core';
 import { roleIn } from '../../http/roles.ts';
 import { offerOf } from '../kit/choice.ts';
 import type { FormValues } from '../kit/form-values.ts';
@@ -29,7 +29,11 @@ async function loadSpending({ tx, user, company_id, query }: UiContext, month: M
     company_id,
     by_agent!.groups.map(({ key }) => key),
   );
-  const { items: projects } = await listProjects(tx, company_id, { limit: 200 });
+  const projects = await presentProjectIds(
+    tx,
+    company_id,
+    by_project!.groups.map(({ key }) => key),
+  );
   return {
     company_id,
     is_admin: roleIn(user, company_id) === 'admin',
@@ -40,7 +44,7 @@ async function loadSpending({ tx, user, company_id, query }: UiContext, month: M
     by_agent: by_agent!,
     by_project: by_project!,
     by_model: by_model!,
-    present: new Set([...agents, ...projects].map(({ id }) => id)),
+    present: new Set([...agents.map(({ id }) => id), ...projects]),
   };
 }
 
