@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { recordRefusals } from '@acp/core';
 import { type Database, schema } from '@acp/db';
+import { newId } from '@acp/kernel';
 import { createAgent, createIssue } from '@acp/testkit';
 import { and, eq } from 'drizzle-orm';
 import type { Express } from 'express';
@@ -418,6 +419,12 @@ it('shows on the issue what is under way, open, and lists all its runs', async (
   expect(text).toMatch(/2 other runs/);
   const all = (await member.get(`/companies/${cast.company_id}/runs?issue=${issue_id}`)).text;
   expect(all.match(/<tr >|<tr>/g)).toHaveLength(4);
+  expect(all).toMatch(new RegExp(`Runs of\\s+<a[^>]+href="/issues/${issue_id}"`));
+  // What is not the company's, or not there any more, leads nowhere.
+  const none = newId();
+  const foreign = (await member.get(`/companies/${cast.company_id}/runs?issue=${none}`)).text;
+  expect(foreign).toContain('Look at the runs of all');
+  expect(foreign).not.toContain(`href="/issues/${none}"`);
 });
 
 it('lists and dashboard say what runs are about, and nothing of an issue in the trash', async () => {

@@ -44,7 +44,8 @@ export function runsBody(view: RunsView): Html {
       issue,
       (id) =>
         html`<p class="soft">
-          Runs of <a href="/issues/${id}">one issue</a>. <a href="${path}">Look at the runs of all</a>
+          !${when(view.issues.get(id), (issue) => html`Runs of !${issueLink(issue)} ${issue.title}.`)}
+          <a href="${path}">Look at the runs of all</a>
         </p>`,
     )}
     <div class="card" data-live="runs" data-source="${samePage(filteredPath(view), view.query)}">
@@ -148,7 +149,10 @@ function agentColumn(agents: readonly AgentOutline[]): Column<Run> {
   return {
     label: 'Agent',
     phone: 'plain',
-    cell: ({ agent_id }) => html`<a href="/agents/${agent_id}">${names.get(agent_id) ?? t`an agent`}</a>`,
+    cell: ({ agent_id }) => {
+      const name = names.get(agent_id);
+      return name === undefined ? html`${t`an agent`}` : html`<a href="/agents/${agent_id}">${name}</a>`;
+    },
   };
 }
 

@@ -120,11 +120,10 @@ export const runsRoutes: UiRoute[] = [
       company_id,
       items.map(({ agent_id }) => agent_id),
     );
-    const issues = await issueNames(
-      tx,
-      company_id,
-      items.map(({ issue_id }) => issue_id),
-    );
+    const issues = await issueNames(tx, company_id, [
+      ...items.map(({ issue_id }) => issue_id),
+      filter.issueId ?? null,
+    ]);
     const view = {
       company_id,
       runs: items,
