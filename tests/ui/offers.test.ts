@@ -1,7 +1,8 @@
 /** What a page offers its reader: every link leads somewhere, and every form is one that they may send. */
 import { beforeAll, expect, it } from '@jest/globals';
 import { uiPages } from '../../apps/web/src/ui/pages.ts';
-import { type Cast, createCast } from '../http/cast.ts';
+import { transaction } from '@acp/db';
+import { type Cast, createCast, person } from '../http/cast.ts';
 import { pageForms } from '../http/page-forms.ts';
 import { Browser, type Pages, startPages } from '../http/pages.ts';
 import { createStage, isPart, pathOn, type Stage } from '../http/stage.ts';
@@ -124,4 +125,19 @@ it('a browser refuses no number that the endpoint of its form takes', async () =
       }
   expect(numbers).toBeGreaterThan(20);
   expect(narrower).toEqual([]);
+});
+
+it('a dashboard whose activity is no longer kept offers only what its reader may do', async () => {
+  const company = cast.other_company_id;
+  const offered = async (role: 'viewer' | 'member') => {
+    const reader = await transaction(pages.database, async (tx) => person(tx, 'member', company, role));
+    await pages.database.pool.query('delete from activity where company_id = $1', [company]);
+    const { text } = await Browser.of(pages.app, reader).get(`/companies/${company}`, {
+      'HX-Request': 'true',
+    });
+    expect(text).toContain('No activity yet');
+    return [...text.matchAll(/href="\/companies\/[^/]+\/(\w+\/new)"/g)].map(([, form]) => form);
+  };
+  expect(await offered('viewer')).toEqual([]);
+  expect(await offered('member')).toEqual(['agents/new', 'issues/new']);
 });

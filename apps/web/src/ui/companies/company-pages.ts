@@ -25,6 +25,7 @@ export interface DashboardView {
   spend: { today_usd: number; month_usd: number };
   activity: readonly ActivityEntry[];
   is_admin: boolean;
+  can_write: boolean;
   days: readonly DayFigures[];
 }
 
@@ -84,7 +85,7 @@ function runningNow({ company_id, live, live_agents, live_issues }: DashboardVie
 }
 
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, inbox, budgets, spend, activity, is_admin, days } = view;
+  const { company_id, steps, agents, inbox, budgets, spend, activity, is_admin, can_write, days } = view;
   const failing = agents.filter(({ status: state }) => state === 'error');
   const waiting = [
     ...failures(company_id, failing),
@@ -147,8 +148,10 @@ export function dashboardParts(view: DashboardView): Html {
         activity.length === 0
           ? emptyState(
               'No activity yet',
-              html`<a href="/companies/${company_id}/agents/new">Hire an agent</a>, then
-                <a href="/companies/${company_id}/issues/new">write an issue</a>.`,
+              can_write
+                ? html`<a href="/companies/${company_id}/agents/new">Hire an agent</a>, then
+                    <a href="/companies/${company_id}/issues/new">write an issue</a>.`
+                : html`What people and agents do here is listed as it happens.`,
             )
           : html`<ol class="timeline flat">
                 !${each(activity, (entry) => activityLine(entry, is_admin))}

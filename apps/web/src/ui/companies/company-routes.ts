@@ -23,6 +23,7 @@ import { html, type Html } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
 import { notice } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
+import { mayWrite } from '../kit/write-access.ts';
 import { roleIn } from '../../http/roles.ts';
 import { companiesPage } from './companies-page.ts';
 import { dashboardBody, dashboardParts, type DashboardView } from './company-pages.ts';
@@ -68,6 +69,7 @@ async function loadDashboard(
     spend: await spending(tx, { company_id }),
     activity: (await listActivity(tx, company_id, { limit: 20 })).items,
     is_admin: roleIn(user, company_id) === 'admin',
+    can_write: mayWrite(context),
     days: await dayFigures(tx, company_id),
   };
 }
