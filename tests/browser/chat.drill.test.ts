@@ -105,6 +105,44 @@ inBrowser(`a chat${without}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it('leaves what is selected in a reply selected while it is written', async () => {
+    const rest = Promise.withResolvers<void>();
+    const chunks = ['A paragraph *that* ', 'goes ', 'on ', 'and ends'];
+    model.setScript(() => ({ chunks, chunk_delay_ms: 600, until: rest.promise }));
+    const page = await openChat();
+    await say(page, 'Go on and on');
+    await page.waitForSelector('[data-words] em');
+    await page.evaluate(`(() => {
+      const [text] = document.querySelector('[data-words] p').childNodes;
+      getSelection().setBaseAndExtent(text, 2, text, 11);
+    })()`);
+    await page.waitForSelector('[data-words]:has-text("and ends")');
+    expect(await page.evaluate('getSelection().toString()')).toBe('paragraph');
+    rest.resolve();
+    await page.waitForSelector('.said[data-role=assistant] .did');
+    await page.close();
+  });
+
+  it('asks again for messages that could not be had, although nothing more happens', async () => {
+    model.setScript(() => 'Here I am');
+    const page = await openChat();
+    const faults = complaints.length;
+    let isDown = true;
+    await page.route('**/thread*', async (route) =>
+      isDown ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
+    );
+    const chat = /chats\/([^/?]+)/.exec(page.url())![1]!;
+    const messages = `/api/chats/${chat}/messages`;
+    const refused = page.waitForResponse((answer) => answer.status() === 502);
+    await context.request.post(messages, { data: { body_markdown: 'Are you there?' } });
+    await waitFor(async () => (await (await context.request.get(messages)).text()).includes('Here I am'));
+    await refused;
+    isDown = false;
+    await page.waitForSelector('.said:has-text("Here I am")');
+    await page.close();
+    complaints.splice(faults);
+  });
+
   it('says that the session has ended to whoever sends something, and nothing else of it', async () => {
     const page = await openChat();
     const faults = complaints.length;

@@ -6,7 +6,7 @@ import { copyText } from './copying.js';
 import { keepDraft } from './drafts.js';
 import { busy } from './feedback.js';
 import { overLimits } from './file-list.js';
-import { hasTyping } from './live-parts.js';
+import { hasTyping, parsed, request } from './live-parts.js';
 import { LiveText } from './live-text.js';
 import { t } from './texts.js';
 import { asksToStay } from './uploads.js';
@@ -26,6 +26,8 @@ class Chat {
   #replies = new Map();
   #refreshing = null;
   #again = false;
+  #failures = 0;
+  #repeat;
 
   constructor(element) {
     this.#element = element;
@@ -72,15 +74,21 @@ class Chat {
   async #refresh() {
     while (this.#again) {
       this.#again = false;
-      const response = await askServer(`/chats/${this.#id}/thread${location.search}`).catch(() => null);
-      if (!response?.ok) return;
-      const template = document.createElement('template');
-      template.innerHTML = await response.text();
+      const { ok, mayPass, wait_ms, text } = await request(`/chats/${this.#id}/thread${location.search}`);
+      clearTimeout(this.#repeat);
+      // No other event may tell of what could not be had.
+      if (!ok) return mayPass && this.#repeatIn(wait_ms);
+      this.#failures = 0;
       const atEnd = isAtEnd();
-      this.#merge([...template.content.children]);
+      this.#merge([...parsed(text).content.children]);
       this.#settle();
       if (atEnd) scrollToEnd();
     }
+  }
+
+  #repeatIn(least) {
+    const wait = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LATER_REPEATS_MS);
+    this.#repeat = setTimeout(() => void this.refresh(), Math.max(least, wait));
   }
 
   /** Keeps unchanged items: nothing flickers, and anything unfolded or being edited is left alone. */
@@ -229,6 +237,7 @@ class Chat {
 
 const FIRST_RETRY_MS = 1000;
 const MOST_RETRIES = 8;
+const LATER_REPEATS_MS = 30_000;
 
 /**
  * The reply in progress, from its stream. The browser reconnects an interrupted stream by itself, but not if a proxy answers

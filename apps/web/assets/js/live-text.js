@@ -53,7 +53,7 @@ export class LiveText {
         block.className = 'block';
         block.innerHTML = html;
         const old = root.children[index];
-        if (old) old.replaceWith(block);
+        if (old) grow(old, block);
         else root.append(block);
       }
       while (root.children.length > blocks.length) root.lastElementChild.remove();
@@ -69,6 +69,27 @@ export class LiveText {
     this.#place.replaceChildren(root);
     return root;
   }
+}
+
+/** Makes an element like the next one, and leaves what they share: what somebody has selected there stays selected. */
+function grow(old, next) {
+  const had = [...old.childNodes];
+  const has = [...next.childNodes];
+  for (const [index, node] of has.entries()) {
+    const known = had[index];
+    if (known === undefined) old.append(node);
+    else if (known instanceof Text && node instanceof Text) growText(known, node.data);
+    else if (known.cloneNode().isEqualNode(node.cloneNode())) grow(known, node);
+    else known.replaceWith(node);
+  }
+  for (const gone of had.slice(has.length)) gone.remove();
+}
+
+function growText(node, text) {
+  let shared = 0;
+  while (shared < node.length && node.data[shared] === text[shared]) shared += 1;
+  if (shared < Math.max(node.length, text.length))
+    node.replaceData(shared, node.length - shared, text.slice(shared));
 }
 
 /** The HTML of each top-level block. */
