@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { waitFor } from '@acp/testkit';
 import type { BrowserContext, Page } from 'playwright-core';
-import { type Cast, type Person, sessionOf } from '../http/cast.ts';
+import { transaction } from '@acp/db';
+import { type Cast, person, type Person, sessionOf } from '../http/cast.ts';
 import { inBrowser, without } from './chromium.ts';
 import { showPages, type Shown } from './shown.ts';
 
@@ -20,6 +21,8 @@ inBrowser(`an open page${without}`, () => {
   let cast: Cast;
   /** Those that are open now. */
   const streams: Opened[] = [];
+  /** Sessions that get none. */
+  const refused = new Set<string>();
 
   beforeAll(async () => {
     shown = await showPages({
@@ -44,6 +47,7 @@ inBrowser(`an open page${without}`, () => {
   const follow = (request: IncomingMessage, response: ServerResponse): void => {
     const { searchParams } = new URL(request.url!, shown.origin);
     const session = /service_session=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '';
+    if (refused.has(session)) return void response.writeHead(404).end();
     const opened = { after: Number(searchParams.get('after')), session, response };
     streams.push(opened);
     response.on('close', () => streams.splice(streams.indexOf(opened), 1));
@@ -103,6 +107,20 @@ inBrowser(`an open page${without}`, () => {
       await waitFor(async () => (await heard(page)).includes(2));
       expect(await heard(page)).toEqual([1, 'reset', 2]);
     }
+  });
+
+  it('says that it is not to be had any more to whoever is no member any more', async () => {
+    const leaving = await transaction(shown.database, async (tx) =>
+      person(tx, 'member', cast.company_id, 'member'),
+    );
+    await signIn(leaving);
+    const page = await open(agents());
+    const own = await waitFor(() => streams.find(({ session }) => session === sessionOf(leaving)));
+    const member = `/api/companies/${cast.company_id}/members/${leaving.user_id}`;
+    await page.context().request.delete(member, { headers: cast.admin.headers });
+    refused.add(own.session);
+    own.response.end();
+    await page.waitForSelector('[data-gone]:has-text("you may not see it any more")');
   });
 
   it('shows the list of issues anew once too much has happened to be told', async () => {

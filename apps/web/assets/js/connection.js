@@ -74,10 +74,20 @@ async function sayIfLost() {
   const isLost = !(await isReached());
   timer = undefined;
   if (isOpen) return;
-  // A stream also ends with the session.
-  if (!isLost) await lookAgain();
+  // A stream also ends with the session, and with the membership.
+  if (!isLost) await Promise.all([lookAgain(), sayIfGone()]);
   else if (bar === null)
     showBar(t`Not connected. This page catches up by itself as soon as the service can be reached again.`);
+}
+
+/** Says that the reader may not see the page's company any more, of which nothing but the stream tells. */
+async function sayIfGone() {
+  const { company } = document.body.dataset;
+  if (company === 'instance') return;
+  const signal = AbortSignal.timeout(LONGEST_PROBE_MS);
+  const headers = { accept: 'application/json' };
+  const answer = await fetch(`/companies/${company}`, { headers, signal }).catch(() => null);
+  if (answer?.status === 404) (await import('./gone.js')).tellGone(404);
 }
 
 /** The page stays as it is, with all that was typed: signing in, here or in another tab, is enough to go on. */
