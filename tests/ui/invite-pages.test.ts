@@ -53,4 +53,22 @@ it('an invite says in the reader’s words what is wrong with what was typed, an
   for (const language of ['en', 'de', 'en', 'de', 'en', 'de'])
     answers.push((await join(language, 'Ada', email)).status);
   expect(answers).toEqual([409, 409, 409, 409, 409, 429]);
+  expect(errorIn(await join('en', 'Ada', email))).toMatch(/^too many .+\. Try again in \d+ min\.$/);
+  expect(errorIn(await join('de', 'Ada', email))).toMatch(/^zu viele .+ \d+ min erneut\.$/i);
+});
+
+it('a form for people without a session begins where something is missing, and says how long it waits', async () => {
+  const { app } = await startPages();
+  const browser = new Browser(app);
+  const focused = (text: string) =>
+    [...text.matchAll(/name="(\w+)"[^>]*\sautofocus/g)].map(([, name]) => name);
+  expect(focused((await browser.get('/login')).text)).toEqual(['email']);
+  const form = { email: 'ada@test.example', password: 'nothing like it' };
+  for (let attempt = 0; attempt < 5; attempt++)
+    expect(focused((await browser.post('/login', form)).text)).toEqual(['password']);
+  const { status, text } = await browser.post('/login', form);
+  expect([status, focused(text)]).toEqual([429, ['password']]);
+  expect(text).toMatch(
+    /too many failed logins; try again later\. Nothing was done\. Try again in \d+ min\./i,
+  );
 });

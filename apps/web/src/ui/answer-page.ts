@@ -1,6 +1,7 @@
 import { httpStatusOf, ServiceError } from '@acp/kernel';
 import type { Response } from 'express';
-import { heedRefusal } from './kit/language.ts';
+import { span } from './kit/format.ts';
+import { heedRefusal, say, t } from './kit/language.ts';
 
 /** A field of a form or a query as typed; '' if absent. */
 export const typed = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -26,6 +27,13 @@ export async function answerPage(
     response
       .status(httpStatusOf(error.kind))
       .type('html')
-      .send(render(heedRefusal(error)));
+      .send(render(inFull(error)));
   }
+}
+
+function inFull(error: ServiceError): string {
+  const refusal = heedRefusal(error);
+  const { retry_after_sec: wait } = error;
+  if (wait === undefined) return refusal;
+  return `${say(refusal)}. ${t`Nothing was done. Try again in ${span(wait)}.`}`;
 }

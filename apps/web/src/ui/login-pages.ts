@@ -50,8 +50,8 @@ export function loginPage({ email, error, next, password_set, is_new }: LoginVie
         !${password_set ? html`<p class="notice good" role="status">The password has been set: sign in with it.</p>` : ''}
         !${is_new ? html`<p class="notice" role="status">Nobody has an account yet. The link that creates the first administrator is in the service’s log.</p>` : ''}
         !${errorLine(error)} !${field({ name: 'next', label: '', type: 'hidden', value: next })}
-        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email })}
-        !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        !${field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email, autofocus: email === '' })}
+        !${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: email !== '' })}
         <button>Sign in</button>
         !${ways.password_reset ? html`<p><a href="/forgot-password">Forgot your password?</a></p>` : ''}
         <div>

@@ -69,7 +69,7 @@ export function field({
   </label>`;
 }
 
-/** Fields of an account created through a link: by the first admin, or someone invited. */
+/** Fields of an account created through a link: by the first admin, or someone invited. The first empty one has the focus. */
 export function accountFields({ display_name, email }: { display_name: string; email: string }): string {
   return [
     field({
@@ -78,15 +78,23 @@ export function accountFields({ display_name, email }: { display_name: string; e
       type: 'text',
       autocomplete: 'name',
       value: display_name,
-      autofocus: true,
+      autofocus: display_name === '',
     }),
-    field({ name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', value: email }),
+    field({
+      name: 'email',
+      label: 'E-mail',
+      type: 'email',
+      autocomplete: 'username',
+      value: email,
+      autofocus: display_name !== '' && email === '',
+    }),
     field({
       name: 'password',
       label: 'Password (8 characters or more)',
       type: 'password',
       autocomplete: 'new-password',
       minlength: 8,
+      autofocus: display_name !== '' && email !== '',
     }),
   ].join('');
 }

@@ -41,7 +41,10 @@ export function secondStepPage({ totp, passkeys }: SecondFactors, error: string 
         </label>
         <button>Continue</button>
         !${last}
-        <p class="soft"><a href="/login">Start over</a></p>
+        <p class="soft">
+          Lost all of them? An administrator of this instance can remove your second factor.
+          <a href="/login">Start over</a>
+        </p>
       </form>
     </main>`,
     ['passkeys.js'],
