@@ -1,5 +1,6 @@
 /**
- * The instance's state that decides whether a row answers at all: its feature's flag (decisions 10.1) and the license. Kept
+ * The instance's state that decides whether a row answers at all: its feature's flag (decisions 10.1) and the license; and the
+ * emergency stop, which pages speak of. Kept
  * in memory, so that requests pay nothing for it: read at startup, when a change is signalled, when the license ends, and while
  * there are requests, in the background. Without requests nothing is read, so the first one after a pause waits for it.
  */
@@ -21,11 +22,12 @@ const LONGEST_MS = 24 * 3600 * 1000;
 /** The checks that rows must pass. */
 export type InstanceGate = Pick<
   InstanceState,
-  'read_only' | 'hasFeature' | 'requireFeature' | 'requireEntitlement' | 'afterPause'
+  'read_only' | 'runs_paused' | 'hasFeature' | 'requireFeature' | 'requireEntitlement' | 'afterPause'
 >;
 
 export const UNRESTRICTED: InstanceGate = {
   read_only: false,
+  runs_paused: false,
   hasFeature: () => true,
   requireFeature: () => undefined,
   requireEntitlement: () => undefined,
@@ -46,6 +48,7 @@ export class InstanceState {
   #closed = false;
   #disabled: ReadonlySet<FlagName> = new Set();
   #read_only = false;
+  #runs_paused = false;
 
   constructor({
     database,
@@ -69,17 +72,24 @@ export class InstanceState {
     return this.#read_only;
   }
 
+  /** Whether nothing starts: for pages. */
+  get runs_paused(): boolean {
+    this.#keepFresh();
+    return this.#runs_paused;
+  }
+
   /** Must run before anything is served; throws the database's errors. */
   async refresh(): Promise<void> {
     const at = (this.#asked_at = performance.now());
     const reading = (this.#begun += 1);
-    const { disabled, read_only, expires_at } = await readGate(this.#database.db);
+    const { disabled, read_only, runs_paused, expires_at } = await readGate(this.#database.db);
     // Of two readings at once, the one that began later has seen more, even if it is answered first.
     if (reading < this.#applied) return;
     this.#applied = reading;
     this.#read_at = at;
     this.#disabled = new Set(disabled);
     this.#read_only = read_only;
+    this.#runs_paused = runs_paused;
     this.#refreshAtEnd(read_only ? null : expires_at);
   }
 

@@ -1,7 +1,7 @@
 import { cutText, dollars, said, type Said } from '@acp/kernel';
 import { sql } from 'drizzle-orm';
 import { KEY_WARNING_DAYS } from '../companies/index.ts';
-import { readOnlyInstance } from '../settings/index.ts';
+import { readOnlyInstance, runsPausedHere } from '../settings/index.ts';
 import { type ConditionQuery, MOST_OF_A_COMPANY, MOST_OF_COMPANIES } from './condition.ts';
 
 /** A run whose lease expired that long ago can't be ended by the usual recovery. */
@@ -82,8 +82,7 @@ interface BudgetRow {
 }
 
 /** Whether no runs may start, because of a pause or an expired license: waiting ones are then not stuck. */
-const heldByOrder = sql`(${readOnlyInstance} or coalesce(
-  (select value = 'true'::jsonb from instance_settings where key = 'runs_paused'), false))`;
+const heldByOrder = sql`(${readOnlyInstance} or ${runsPausedHere})`;
 
 const stuckRuns: ConditionQuery = {
   rows: () => sql`

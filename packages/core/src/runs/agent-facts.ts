@@ -2,7 +2,7 @@ import { adapterTypes } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { budgetHeld, scopesOfAgent } from '../agents/index.ts';
-import { readOnlyInstance } from '../settings/index.ts';
+import { readOnlyInstance, runsPausedHere } from '../settings/index.ts';
 
 /** What the admission knows about the agent. */
 export interface AgentFacts {
@@ -37,7 +37,7 @@ export const companyDefaultProvider = sql`(select p.id from providers p
 
 /** Columns of `AgentFacts` for the agent `a`. */
 export const agentFactColumns = sql`a.id, a.company_id, a.status, ${effectiveAdapter} as adapter_type, a.max_concurrent_runs, a.max_issues_per_run,
-  coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false) as runs_paused,
+  ${runsPausedHere} as runs_paused,
   ${readOnlyInstance} as read_only,
   ${budgetHeld(scopesOfAgent('a'))} as over_budget,
   exists (select from providers p where p.paused_until > now() and p.company_id = a.company_id

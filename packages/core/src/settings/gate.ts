@@ -3,11 +3,14 @@ import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
 import { disabledIn, flagOverrides } from './flags.ts';
 import { endOf, entitlement } from './license.ts';
+import { runsPausedHere } from './settings.ts';
 
 export interface InstanceGate {
   /** Features that are disabled. */
   disabled: FlagName[];
   read_only: boolean;
+  /** The emergency stop. */
+  runs_paused: boolean;
   /** When the instance becomes read-only; null: never. */
   expires_at: Date | null;
 }
@@ -18,7 +21,8 @@ export async function readGate(tx: Tx): Promise<InstanceGate> {
     flags: Record<string, unknown> | null;
     until: string | null;
     read_only: boolean;
-  }>(sql`select (${flagOverrides}) as flags, ${entitlement}`);
-  const { flags, until, read_only } = rows[0]!;
-  return { disabled: disabledIn(flags ?? {}), read_only, expires_at: endOf(until) };
+    runs_paused: boolean;
+  }>(sql`select (${flagOverrides}) as flags, ${entitlement}, ${runsPausedHere} as runs_paused`);
+  const { flags, until, read_only, runs_paused } = rows[0]!;
+  return { disabled: disabledIn(flags ?? {}), read_only, runs_paused, expires_at: endOf(until) };
 }

@@ -1,7 +1,7 @@
 /**
  * Owns `instance_settings` and `instance_flags`. Values conform to their key's schema, both when written and when read.
  */
-export { clearSetting, getSetting, putSetting, runsPaused } from './settings.ts';
+export { clearSetting, getSetting, putSetting, runsPaused, runsPausedHere } from './settings.ts';
 export { instanceName } from './instance-name.ts';
 export { changeSettings, readSettings } from './instance-settings.ts';
 export { deleteFlag, flagEnabled, getFlag, listFlags, putFlag } from './flags.ts';

@@ -48,6 +48,7 @@ export async function changeSettings(
   // Both affect whether cached sessions are still valid.
   if ('require_second_factor' in patch || 'session_idle_minutes' in patch)
     signal(tx, 'credentials', WILDCARD);
+  if ('runs_paused' in patch) signal(tx, 'instance', 'runs_paused');
   if (named.length > 0) await recordInstanceAct(tx, actor, 'settings.updated', patch);
   return readSettings(tx);
 }

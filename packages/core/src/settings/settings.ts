@@ -81,6 +81,9 @@ export async function clearSetting(tx: Tx, key: SettingKey): Promise<void> {
   await tx.delete(instance_settings).where(eq(instance_settings.key, key));
 }
 
+/** The emergency stop, as a condition. */
+export const runsPausedHere = sql`coalesce((select value = 'true' from instance_settings where key = 'runs_paused'), false)`;
+
 /** The emergency stop (decisions 7.7): while it is on, no runs start. */
 export async function runsPaused(tx: Tx): Promise<boolean> {
   return (await getSetting(tx, 'runs_paused')) ?? false;

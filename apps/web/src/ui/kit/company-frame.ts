@@ -4,7 +4,8 @@ import type { Tx } from '@acp/db';
 import { notFound, ServiceError } from '@acp/kernel';
 import { shell, type ShellOptions } from './shell.ts';
 import type { UiContext } from './ui-routes.ts';
-import type { Html } from './html.ts';
+import { html, type Html } from './html.ts';
+import { stoppedWork } from './stopped-work.ts';
 
 /** A company page, in a frame with the company's name and sections. */
 export async function companyPage(
@@ -14,8 +15,16 @@ export async function companyPage(
   const company = await requireCompany(context.tx, context.company_id);
   const { approvals, inbox } = await countWaiting(context.tx, context.user, context.company_id);
   const logo = await logoOf(context.tx, context.company_id);
-  const { user, cursor } = context;
-  return shell({ ...options, user, company: { ...company, logo }, counts: { approvals, inbox }, cursor });
+  const { user, cursor, services } = context;
+  const body = html`!${stoppedWork(services.instance, user)}!${options.body}`;
+  return shell({
+    ...options,
+    body,
+    user,
+    company: { ...company, logo },
+    counts: { approvals, inbox },
+    cursor,
+  });
 }
 
 /** Null if the company has no logo. */
