@@ -107,6 +107,19 @@ describe('an issue', () => {
   });
 });
 
+it('a chat says why its agent does not answer, before anybody has typed a message', async () => {
+  const member = Browser.of(app, cast.member);
+  const { agent_id } = cast;
+  const chat = (await member.post(`/companies/${cast.company_id}/chats`, { agent_id })).headers.location!;
+  expect(await read(chat)).not.toContain('No answers here');
+  await member.post(`/agents/${agent_id}/pause`, { reason: '' });
+  expect(await read(chat)).toMatch(/No answers here: <a href="\/agents\/[^"]+">[^<]+<\/a> is paused/);
+  expect((await member.post(`${chat}/messages`, { body_markdown: 'Hello' })).status).toBe(409);
+  await member.post(`/agents/${agent_id}/resume`, {});
+  const incident = await breach('agent');
+  expect(await read(chat)).toContain(`No answers here: the budget <a href="/budget-incidents/${incident}">`);
+});
+
 it('an agent that a budget has paused says which, and so does its refusal to run or resume', async () => {
   const incident = await breach('agent');
   const page = `/agents/${cast.agent_id}`;

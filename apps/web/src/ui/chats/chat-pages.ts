@@ -85,11 +85,13 @@ interface ChatView extends ThreadView {
   file_limits: FileLimits;
   /** Why no message can be sent; null if one can. */
   closed: string | null;
+  /** Why its agent does not answer for now. */
+  silent: Html;
   error: string | null;
 }
 
 export function chatBody(view: ChatView): Html {
-  const { chat, list, agent_name, closed, can_write, error } = view;
+  const { chat, list, agent_name, closed, can_write, silent, error } = view;
   return html`<div class="chat">
     <aside class="chat-side" aria-label="Chats">
       <form method="get" action="/companies/${chat.company_id}/chats" role="search">
@@ -99,7 +101,7 @@ export function chatBody(view: ChatView): Html {
       !${chatLinks(list, chat.id)}
     </aside>
     <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
-      !${formError(error)}
+      !${formError(error)}!${silent}
       <p class="chat-with">
         !${avatar(agent_name)}
         !${closed === null ? html`<a href="/agents/${chat.agent_id}">${agent_name}</a>` : html`${agent_name}`}

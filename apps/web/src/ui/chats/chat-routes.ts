@@ -11,6 +11,7 @@ import {
   workOfReplies,
 } from '@acp/core';
 import { isUuid, notFound } from '@acp/kernel';
+import { holdingBudgets, silentPart } from '../costs/held-work.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { offerOf } from '../kit/choice.ts';
 import { FormValues } from '../kit/form-values.ts';
@@ -61,7 +62,7 @@ const ownersOf = async ({ tx, company_id }: UiContext, chats: readonly Chat[]): 
   );
 
 interface Conversation extends ThreadView {
-  agent: { id: string; name: string } | undefined;
+  agent: { id: string; name: string; status: string } | undefined;
 }
 
 async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
@@ -91,6 +92,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
   const closed = view.can_ask ? null : t`This chat’s agent is gone: the chat is read-only.`;
+  const held_by = await holdingBudgets(tx, { company_id, agent_id: subject.agent_id, project_id: null });
   const chat = presentChat(subject);
   const list = listPath(company_id);
   return companyPage(context, {
@@ -108,6 +110,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
       list: { chats, owners: await ownersOf(context, chats) },
       file_limits: services.upload_limits,
       closed,
+      silent: closed === null ? silentPart(agent, held_by) : '',
       error,
     }),
   });

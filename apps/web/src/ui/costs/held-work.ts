@@ -59,6 +59,23 @@ export function pausedPart(
   );
 }
 
+/** On the page of a chat: why no answer comes. */
+export function silentPart(
+  agent: { id: string; name: string; status: string } | undefined,
+  budgets: readonly HoldingBudget[],
+): Html {
+  if (budgets.length > 0)
+    return each(
+      budgets,
+      ({ path, name }) =>
+        html`<p class="notice">No answers here: the budget <a href="${path}">${name}</a> is used up.</p>`,
+    );
+  if (agent?.status !== 'paused') return '';
+  return html`<p class="notice">
+    No answers here: <a href="/agents/${agent.id}">${agent.name}</a> is paused.
+  </p>`;
+}
+
 /** On an issue's page: why its assignee does not start. */
 export function heldPart(
   agent: Pick<Agent, 'id' | 'name' | 'status'> | undefined,
