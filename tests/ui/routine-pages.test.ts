@@ -450,3 +450,16 @@ describe('an issue', () => {
     expect(refused.text).toMatch(/<details class="card"\s+open>/);
   });
 });
+
+it('a routine says that the agent it gives its issues to is paused', async () => {
+  const { agent_id } = cast;
+  const here = await make({ assignee_agent_id: agent_id });
+  const member = Browser.of(app, cast.member);
+  const agent = async () =>
+    new RegExp(`href="/agents/${agent_id}">([^<]+)<`).exec((await member.get(here)).text)?.[1];
+  const before = await agent();
+  await member.post(`/agents/${agent_id}/pause`, { reason: '' });
+  expect(await agent()).toBe(`${before}, paused`);
+  await member.post(`/agents/${agent_id}/resume`, {});
+  expect(await agent()).toBe(before);
+});

@@ -131,7 +131,7 @@ async function readReferenced(
     return name === undefined ? null : { name, path: `${path}/${id}` };
   };
   return {
-    agent: await named(agent, async (id) => (await findAgent(tx, id))?.name, '/agents'),
+    agent: await named(agent, async (id) => nameOf(await findAgent(tx, id)), '/agents'),
     project: await named(
       project,
       async (id) => (await findCompanyProject(tx, row.company_id, id))?.name,
@@ -140,6 +140,9 @@ async function readReferenced(
     goal: await named(goal, async (id) => (await findCompanyGoal(tx, row.company_id, id))?.title, '/goals'),
   };
 }
+
+const nameOf = (agent: { name: string; status: string } | undefined): string | undefined =>
+  agent?.status === 'paused' ? t`${agent.name}, paused` : agent?.name;
 
 /** @param public_url null for users who may not fire it */
 function triggerView(
