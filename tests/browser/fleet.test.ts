@@ -47,6 +47,10 @@ inBrowser(`the fleet’s page${without}`, () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.locator('summary', { hasText: 'More' }).click();
     expect(await excessWidth(page)).toBeLessThanOrEqual(0);
+    const [save, remove] = await Promise.all(
+      ['Save', 'Delete'].map(async (name) => page.locator(`.edit button:text-is("${name}")`).boundingBox()),
+    );
+    expect(remove!.y - save!.y - save!.height).toBeGreaterThanOrEqual(8);
     await act('drain');
     await shows(page, 'Undrain');
     expect(complaints).toEqual([]);
