@@ -139,6 +139,9 @@ inBrowser(`a chat${without}`, () => {
     await refused;
     isDown = false;
     await page.waitForSelector('.said:has-text("Here I am")');
+    expect(await page.locator('.said[data-role=user]').allTextContents()).toEqual([
+      expect.stringContaining('Are you there?'),
+    ]);
     await page.close();
     complaints.splice(faults);
   });

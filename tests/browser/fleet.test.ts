@@ -48,7 +48,7 @@ inBrowser(`the fleet’s page${without}`, () => {
     await page.locator('summary', { hasText: 'More' }).click();
     expect(await excessWidth(page)).toBeLessThanOrEqual(0);
     const [save, remove] = await Promise.all(
-      ['Save', 'Delete'].map(async (name) => page.locator(`.edit button:text-is("${name}")`).boundingBox()),
+      ['Save', 'Delete'].map(async (label) => page.locator(`.edit button:text-is("${label}")`).boundingBox()),
     );
     expect(remove!.y - save!.y - save!.height).toBeGreaterThanOrEqual(8);
     await act('drain');

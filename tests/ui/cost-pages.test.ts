@@ -84,15 +84,15 @@ describe('the costs', () => {
       await createProject(tx, director, cast.company_id, { name: 'Shed' }),
       await createProject(tx, director, cast.company_id, { name: 'Barn' }),
     ]);
-    for (const { id } of [first!, gone!]) await spend(1, { project_id: id });
+    for (const { id } of [first, gone]) await spend(1, { project_id: id });
     await database.db.execute(sql`
       insert into projects (id, company_id, name, status, deleted_at)
       select gen_random_uuid(), ${cast.company_id}, 'Later ' || n, 'active', null from generate_series(1, 200) n`);
-    await database.db.execute(sql`update projects set deleted_at = now() where id = ${gone!.id}`);
+    await database.db.execute(sql`update projects set deleted_at = now() where id = ${gone.id}`);
     const { text } = await Browser.of(app, cast.viewer).get(at('costs'));
-    expect(text).toContain(`<a href="/projects/${first!.id}">Shed</a>`);
+    expect(text).toContain(`<a href="/projects/${first.id}">Shed</a>`);
     expect(text).toContain('Barn');
-    expect(text).not.toContain(`/projects/${gone!.id}`);
+    expect(text).not.toContain(`/projects/${gone.id}`);
   });
 
   it('of a month before are a page of their own, with what was spent then only', async () => {

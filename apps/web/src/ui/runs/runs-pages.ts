@@ -44,7 +44,7 @@ export function runsBody(view: RunsView): Html {
       issue,
       (id) =>
         html`<p class="soft">
-          !${when(view.issues.get(id), (issue) => html`Runs of !${issueLink(issue)} ${issue.title}.`)}
+          !${when(view.issues.get(id), (about) => html`Runs of !${issueLink(about)} ${about.title}.`)}
           <a href="${path}">Look at the runs of all</a>
         </p>`,
     )}
