@@ -28,13 +28,7 @@ const say = (word: string) => write('apps/launcher/src/word.ts', `export const w
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'acp-programs-'));
-  for (const file of [
-    'load-program.mjs',
-    'build-programs.ts',
-    'one-at-a-time.mjs',
-    'quick-loading.ts',
-    'no-recurrence.ts',
-  ])
+  for (const file of ['load-program.mjs', 'build-programs.ts', 'one-at-a-time.mjs', 'quick-loading.ts'])
     cpSync(path.join(root, own, file), path.join(folder, own, file));
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
   write('package.json', '{ "type": "module" }');
