@@ -108,11 +108,12 @@ async function build(sealed: boolean): Promise<void> {
     metafile: true,
   });
   await requireDefaults(metafile);
-  const sources = Object.keys(metafile.inputs).filter((file) => !isLibrary(file));
+  const made = Object.keys(metafile.inputs).filter((file) => !isLibrary(file));
+  const sources = ['package-lock.json', path.relative(root, import.meta.filename), ...made];
   const manifest = {
     folder,
     sealed,
-    sources: Object.fromEntries(['package-lock.json', ...sources].map((file) => [file, versionOf(file)])),
+    sources: Object.fromEntries(sources.map((file) => [file, versionOf(file)])),
   };
   const written = path.join(place, 'manifest.json');
   await writeFile(written, JSON.stringify(manifest));
