@@ -59,39 +59,39 @@ export function pausedPart(
   );
 }
 
+type Held = { id: string; name: string; status: string } | undefined;
+
 /** On the page of a chat: why no answer comes. */
-export function silentPart(
-  agent: { id: string; name: string; status: string } | undefined,
-  budgets: readonly HoldingBudget[],
-): Html {
-  if (budgets.length > 0)
-    return each(
-      budgets,
-      ({ path, name }) =>
-        html`<p class="notice">No answers here: the budget <a href="${path}">${name}</a> is used up.</p>`,
-    );
-  if (agent?.status !== 'paused') return '';
-  return html`<p class="notice">
-    No answers here: <a href="/agents/${agent.id}">${agent.name}</a> is paused.
-  </p>`;
-}
+export const silentPart = (agent: Held, budgets: readonly HoldingBudget[]): Html =>
+  reasonOf(
+    agent,
+    budgets,
+    ({ path, name }) =>
+      html`<p class="notice">No answers here: the budget <a href="${path}">${name}</a> is used up.</p>`,
+    ({ id, name }) =>
+      html`<p class="notice">No answers here: <a href="/agents/${id}">${name}</a> is paused.</p>`,
+  );
 
 /** On an issue's page: why its assignee does not start. */
-export function heldPart(
-  agent: Pick<Agent, 'id' | 'name' | 'status'> | undefined,
+export const heldPart = (agent: Held, budgets: readonly HoldingBudget[]): Html =>
+  reasonOf(
+    agent,
+    budgets,
+    ({ path, name }) =>
+      html`<p class="notice">
+        Nothing starts here: the budget <a href="${path}">${name}</a> is used up. The work begins by itself
+        once an admin allows it or the budget’s window ends.
+      </p>`,
+    ({ id, name }) =>
+      html`<p class="notice">Nothing starts here: <a href="/agents/${id}">${name}</a> is paused.</p>`,
+  );
+
+function reasonOf(
+  agent: Held,
   budgets: readonly HoldingBudget[],
+  usedUp: (budget: HoldingBudget) => Html,
+  paused: (agent: NonNullable<Held>) => Html,
 ): Html {
-  if (budgets.length > 0)
-    return each(
-      budgets,
-      ({ path, name }) =>
-        html`<p class="notice">
-          Nothing starts here: the budget <a href="${path}">${name}</a> is used up. The work begins by itself
-          once an admin allows it or the budget’s window ends.
-        </p>`,
-    );
-  if (agent?.status !== 'paused') return '';
-  return html`<p class="notice">
-    Nothing starts here: <a href="/agents/${agent.id}">${agent.name}</a> is paused.
-  </p>`;
+  if (budgets.length > 0) return each(budgets, usedUp);
+  return agent?.status === 'paused' ? paused(agent) : '';
 }
