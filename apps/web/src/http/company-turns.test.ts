@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { CompanyTurns } from './company-turns.ts';
+import { CompanyTurns, turnsOfChanges } from './company-turns.ts';
 
 it('a company’s work is done a few at a time, in its order, and another’s meanwhile', async () => {
   const turns = new CompanyTurns({ at_once: 2, waiting: 3, wait_ms: 60_000 });
@@ -56,4 +56,26 @@ it('places that become free together go to as many', async () => {
   expect(begun).toEqual(['two']);
   one.resolve();
   await Promise.all(work);
+});
+
+it.each([
+  [10, 7, 8],
+  [5, 3, 3],
+  [1, 1, 1],
+])('of %i connections, one company’s changes take %i and those of all %i', async (connections, own, all) => {
+  const turns = turnsOfChanges(connections);
+  const held = Promise.withResolvers<void>();
+  const working = { one: 0, other: 0 };
+  const begin = async (company: 'one' | 'other') =>
+    turns.take(company, async () => {
+      working[company] += 1;
+      await held.promise;
+    });
+  const work = Array.from({ length: 10 }, async () => begin('one'));
+  work.push(...Array.from({ length: 10 }, async () => begin('other')));
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+  expect(working).toEqual({ one: own, other: all - own });
+  held.resolve();
+  await Promise.all(work);
+  expect(working).toEqual({ one: 10, other: 10 });
 });

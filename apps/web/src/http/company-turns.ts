@@ -5,8 +5,8 @@ const RETRY_SEC = 5;
 
 /** Connections that no owner's changes take, however many owners there are. */
 const LEFT_TO_READS = 2;
-/** Of the others, those that one owner's changes leave to the changes of others. */
-const LEFT_TO_OTHERS = 1;
+/** Of all, those that one owner's changes leave to the changes of others: none of a few, with which there are hardly any others. */
+const LEFT_TO_OTHERS = 1 / 10;
 
 interface QueueLimits {
   at_once: number;
@@ -52,7 +52,7 @@ export class CompanyTurns {
 /** For changes in so many connections of this process. */
 export function turnsOfChanges(connections: number): CompanyTurns {
   const changes = Math.max(1, connections - LEFT_TO_READS);
-  const at_once = Math.max(1, changes - LEFT_TO_OTHERS);
+  const at_once = Math.max(1, changes - Math.floor(LEFT_TO_OTHERS * connections));
   return new CompanyTurns({ at_once, all_at_once: changes, wait_ms: QUEUE_MS });
 }
 
