@@ -8,6 +8,7 @@ import {
   pagesRead,
   plansOf,
   stepsOf,
+  waitFor,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { countBoard, MOST_COUNTED, readBoard } from './board.ts';
@@ -21,13 +22,22 @@ beforeAll(async () => {
   database = await databaseWithQueue();
 });
 
-/** After a commit that waits for the disk: rows whose commits have not reached it are not marked as visible to all. */
+/**
+ * Until all rows are marked as visible to all: not those whose commits have not reached the disk, nor any that are younger than a
+ * snapshot, such as that of PostgreSQL's own analysis of a table.
+ */
 async function vacuum(): Promise<void> {
   await transaction(database, async (tx) => {
     await tx.execute(sql`set local synchronous_commit = on`);
     await tx.execute(sql`update companies set name = name`);
   });
-  await database.db.execute(sql`vacuum analyze issues`);
+  await waitFor(async () => {
+    await database.db.execute(sql`vacuum analyze issues`);
+    const { rows } = await database.db.execute(
+      sql`select from pg_class where oid = 'issues'::regclass and relallvisible = relpages`,
+    );
+    return rows.length === 1;
+  });
 }
 
 describe('the counts of a board', () => {
