@@ -106,6 +106,29 @@ describe('the life of a wakeup', () => {
     expect(await statusOf(id)).toBe('consumed');
   });
 
+  it('comes back from a lost run with every decision, those that were made since and those that were not', async () => {
+    const { company, agent, issue } = await setUp();
+    const run_id = newId();
+    const decided = async (approval: string, status: string) => {
+      const payload = { approval_id: approval, status, decisions: { [approval]: { status } } };
+      const request = { company_id: company.id, agent_id: agent.id, issue_id: issue.id, payload };
+      const [row] = await transaction(database, async (tx) =>
+        requestWakeups(tx, actors.system, [{ ...request, reason: 'approval' }]),
+      );
+      return row!.id;
+    };
+    await bindWakeups(database.db, [{ wakeup_id: await decided('one', 'rejected'), run_id }]);
+    await consumeWakeups(database.db, [run_id]);
+    await decided('two', 'approved');
+    await returnWakeups(database.db, run_id);
+    const [pending] = await pendingWakeups(database.db, agent.id);
+    expect(pending!.payload).toEqual({
+      approval_id: 'two',
+      status: 'approved',
+      decisions: { one: { status: 'rejected' }, two: { status: 'approved' } },
+    });
+  });
+
   it('is consumed by the agent that reads its inbox, bound or not, oldest first', async () => {
     const { agent, issue, ask } = await setUp();
     const first = await ask(issue.id);

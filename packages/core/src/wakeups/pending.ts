@@ -2,6 +2,7 @@ import { rowReader, type Tx, schema } from '@acp/db';
 import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm';
 import { inNoTrash } from '../trash/index.ts';
 import type { WakeupRow } from './present.ts';
+import { mergedPayload } from './request-wakeups.ts';
 
 const { wakeup_requests } = schema;
 const wakeupRow = rowReader(wakeup_requests);
@@ -75,7 +76,7 @@ export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
       from wakeup_requests where run_id = ${run_id} and status = 'consumed'
       order by agent_id, issue_id
       on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
-      do update set payload = excluded.payload || held.payload, depth = greatest(held.depth, excluded.depth)
+      do update set payload = ${mergedPayload('excluded', 'held')}, depth = greatest(held.depth, excluded.depth)
       returning id
     )
     select id from unbound union select id from renewed`);

@@ -1,7 +1,7 @@
 import { MAX_CAUSE_DEPTH, type Actor, type WakeReason } from '@acp/contract';
 import { fixedStatement, type Tx } from '@acp/db';
 import { enqueueMany } from '@acp/queue';
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { causeDepth, humanActor } from '../activity/index.ts';
 
 export interface WakeupRequest {
@@ -64,6 +64,13 @@ export async function requestWakeups(
   return rows;
 }
 
+/** SQL: one payload of two requests: what the later one says, and the `decisions` of both. */
+export function mergedPayload(earlier: string, later: string): SQL {
+  const [one, other] = [earlier, later].map((row) => sql`${sql.identifier(row)}.payload`);
+  return sql`(${one} || ${other} || case when ${one} ? 'decisions' and ${other} ? 'decisions'
+    then jsonb_build_object('decisions', (${one} -> 'decisions') || (${other} -> 'decisions')) else '{}' end)`;
+}
+
 const inserted = fixedStatement(
   ['wanted', 'run_id', 'depth', 'human', 'new_chain'],
   ({ wanted, run_id, depth, human, new_chain }) => sql`
@@ -88,9 +95,7 @@ const inserted = fixedStatement(
     on conflict (agent_id, coalesce(issue_id, '00000000-0000-0000-0000-000000000000'::uuid)) where status = 'pending'
     do update set
       reason = excluded.reason,
-      payload = held.payload || excluded.payload
-        || case when held.payload ? 'decisions' and excluded.payload ? 'decisions'
-          then jsonb_build_object('decisions', (held.payload -> 'decisions') || (excluded.payload -> 'decisions')) else '{}' end,
+      payload = ${mergedPayload('held', 'excluded')},
       cause_run_id = excluded.cause_run_id,
       depth = case when ${new_chain}::boolean then 0 else greatest(held.depth, excluded.depth) end
       where excluded.reason <> 'schedule'
