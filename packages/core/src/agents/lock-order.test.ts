@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { actors, createAgent, createCompany, databaseWithQueue, waitFor } from '@acp/testkit';
+import { type Database, type Tx } from '@acp/db';
+import { actors, createAgent, createCompany, databaseWithQueue, meetAt } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import {
   deleteAgent,
@@ -12,8 +12,6 @@ import {
   updatePermissions,
 } from '../index.ts';
 
-const { agents } = schema;
-
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
@@ -21,14 +19,6 @@ beforeAll(async () => {
 
 const HIGH = 'ffffffff-ffff-4fff-8fff-ffffffffff';
 const LOW = '00000000-0000-4000-8000-0000000000';
-
-/** The number of sessions that wait for a row. */
-async function waiting(): Promise<number> {
-  const { rows } = await database.db.execute<{ count: number }>(
-    sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows[0]!.count;
-}
 
 const admin = actors.system;
 const commands: [string, string | undefined, (tx: Tx, id: string) => Promise<unknown>][] = [
@@ -56,23 +46,10 @@ it.each(commands.map(([name, status, command], place) => ({ name, status, comman
     const below = { parent_agent_id: parent.id, ancestor_ids: [parent.id], reports_to: parent.id };
     const child = await createAgent(database.db, company, { id: `${LOW}${place}1`, ...below });
 
-    const first = Promise.withResolvers<void>();
-    const held = Promise.withResolvers<void>();
-    const holding = transaction(database, async (tx) => {
-      await tx
-        .select()
-        .from(agents)
-        .where(sql`id = ${child.id}`)
-        .for('update');
-      held.resolve();
-      await first.promise;
-    });
-    await held.promise;
-    const settling = transaction(database, async (tx) => settleBudgets(tx, company.id));
-    await waitFor(async () => (await waiting()) === 1);
-    const changing = transaction(database, async (tx) => command(tx, parent.id));
-    await waitFor(async () => (await waiting()) === 2);
-    first.resolve();
-    await expect(Promise.all([holding, settling, changing])).resolves.toBeDefined();
+    const outcomes = await meetAt(database, sql`select from agents where id = ${child.id} for update`, [
+      async (tx) => settleBudgets(tx, company.id),
+      async (tx) => command(tx, parent.id),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'fulfilled']);
   },
 );

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue, waitFor } from '@acp/testkit';
-import { eq, sql } from 'drizzle-orm';
+import { type Database, transaction, type Tx } from '@acp/db';
+import { actors, createAgent, createCompany, createIssue, databaseWithQueue, meetAt } from '@acp/testkit';
+import { sql } from 'drizzle-orm';
 import {
   changeIssues,
   deleteIssue,
@@ -11,8 +11,6 @@ import {
   restoreFromTrash,
 } from '../index.ts';
 
-const { issues } = schema;
-
 let database: Database;
 beforeAll(async () => {
   database = await databaseWithQueue();
@@ -21,35 +19,9 @@ beforeAll(async () => {
 const act = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transaction(database, work);
 const admin = actors.instanceAdmin({ id: '00000000-0000-4000-8000-00000000000a', display_name: 'Admin' });
 
-/** The number of sessions that wait for a row. */
-async function waiting(): Promise<number> {
-  const { rows } = await database.db.execute<{ count: number }>(
-    sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows[0]!.count;
-}
-
 /** While somebody else has the issue, begins the one, then the other, each of which waits; and lets both go on. */
-async function meet(
-  issue_id: string,
-  one: (tx: Tx) => Promise<unknown>,
-  other: (tx: Tx) => Promise<unknown>,
-) {
-  const [first, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holding = act(async (tx) => {
-    await tx.select().from(issues).where(eq(issues.id, issue_id)).for('update');
-    held.resolve();
-    await first.promise;
-  });
-  await held.promise;
-  const begun = act(one);
-  await waitFor(async () => (await waiting()) === 1);
-  const too = act(other);
-  await waitFor(async () => (await waiting()) === 2);
-  first.resolve();
-  await holding;
-  return Promise.allSettled([begun, too]);
-}
+const meet = async (issue_id: string, ...works: Parameters<typeof meetAt>[2]) =>
+  meetAt(database, sql`select from issues where id = ${issue_id} for update`, works);
 
 const idOf = (place: string) => `${place.repeat(8)}-0000-4000-8000-${crypto.randomUUID().slice(-12)}`;
 
