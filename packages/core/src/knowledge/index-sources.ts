@@ -138,6 +138,11 @@ async function replaceChunks(
     if (same === undefined) fresh.push({ ...chunk, ordinal, company_id, source_key: id });
     else moved.push({ id: same.id, ordinal });
   }
+  // Lock order: the company's embeddings before its passages, as where vectors are stored.
+  if (fresh.length > 0)
+    await tx.execute(sql`
+      insert into knowledge_embeddings (company_id, wanted_at) values (${company_id}, now())
+      on conflict (company_id) do update set wanted_at = now()`);
   const gone = [...known.values()].flat().map((chunk) => chunk.id);
   await tx.execute(
     sql`delete from knowledge_chunks where id in (select jsonb_array_elements_text(${JSON.stringify(gone)}::jsonb)::uuid)`,
@@ -146,11 +151,7 @@ async function replaceChunks(
     update knowledge_chunks c set ordinal = m.ordinal
     from jsonb_to_recordset(${JSON.stringify(moved)}::jsonb) as m (id uuid, ordinal int)
     where c.id = m.id and c.ordinal <> m.ordinal`);
-  if (fresh.length === 0) return;
-  await tx.insert(knowledge_chunks).values(fresh);
-  await tx.execute(sql`
-    insert into knowledge_embeddings (company_id, wanted_at) values (${company_id}, now())
-    on conflict (company_id) do update set wanted_at = now()`);
+  if (fresh.length > 0) await tx.insert(knowledge_chunks).values(fresh);
 }
 
 function keyOf({ heading, text }: Chunk): string {
