@@ -17,7 +17,7 @@ it('a source is split again while the vectors of what it was before are stored',
   );
   await split();
   const claim = (await write(claimEmbedding))!;
-  const provider = { adapter_type: 'family_compat', base_url: 'http://model', embedding_model: 'm' };
+  const provider = { adapter_type: 'family_compat' as const, base_url: 'http://model', embedding_model: 'm' };
   const [before] = await passagesToEmbed(
     database.db,
     { company_id: company.id, space: vectorSpaceOf(provider) },
