@@ -8,6 +8,7 @@ import { dueWork } from '../runs/index.ts';
 import {
   createRoutine,
   createTrigger,
+  deleteTrigger,
   deleteRoutineRunsBefore,
   findRoutine,
   findRoutineTrigger,
@@ -166,6 +167,38 @@ describe('a schedule', () => {
     await inTx(async (tx) => restoreRoutine(tx, actor, routine.id));
     expect((await now()).next_fire_at!.getTime()).toBeGreaterThan(Date.now());
     expect(await fireAll()).toEqual([]);
+  });
+
+  it('that is switched on while another change is under way is due again, whichever comes first', async () => {
+    const { trigger, now, patch } = await scene();
+    const expected = { enabled: true, next_fire_at: expect.any(Date) };
+    const withRowOf = async (before: Awaited<ReturnType<typeof now>>, input: UpdateRoutineTrigger) =>
+      inTx(async (tx) => updateTrigger(tx, actor, before, input));
+    const on = await now();
+    await patch({ enabled: false });
+    await withRowOf(on, { enabled: true });
+    expect(await now()).toMatchObject(expected);
+    await patch({ enabled: false });
+    const off = await now();
+    await patch({ enabled: true });
+    await withRowOf(off, { cron_expression: '0 10 * * *' });
+    expect(await now()).toMatchObject(expected);
+    const berlin = await now();
+    await patch({ timezone: 'UTC' });
+    await withRowOf(berlin, { cron_expression: '30 11 * * *' });
+    expect((await now()).next_fire_at!.toISOString()).toMatch(/T11:30/);
+    await inTx(async (tx) => deleteTrigger(tx, actor, await now()));
+    await expect(withRowOf({ ...berlin, id: trigger.id }, { label: 'x' })).rejects.toMatchObject({
+      kind: 'not_found',
+    });
+  });
+
+  it('whose routine is active again although it was when the request was read makes up for nothing', async () => {
+    const { routine, due, now } = await scene();
+    await inTx(async (tx) => updateRoutine(tx, actor, routine, { status: 'paused' }));
+    await due("now() - interval '1 hour'");
+    await inTx(async (tx) => updateRoutine(tx, actor, routine, { status: 'active' }));
+    expect((await now()).next_fire_at!.getTime()).toBeGreaterThan(Date.now());
   });
 
   it('that can not do what the routine says leaves a failed run, and the others fire', async () => {

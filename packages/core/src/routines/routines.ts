@@ -8,8 +8,8 @@ import { moveToTrash } from '../trash/index.ts';
 import { withoutUnchanged } from '../trash/index.ts';
 import { assertRoutine } from './policy.ts';
 import { presentRoutine } from './present.ts';
-import { type RoutineRow, routineColumns } from './rows.ts';
-import { rescheduleTriggers } from './schedule-triggers.ts';
+import { lockRoutine, type RoutineRow, routineColumns } from './rows.ts';
+import { lockSchedules, rescheduleTriggers } from './schedule-triggers.ts';
 
 const { routines } = schema;
 
@@ -57,12 +57,16 @@ export async function insertRoutine(
 export async function updateRoutine(
   tx: Tx,
   actor: Actor,
-  routine: RoutineRow,
+  subject: RoutineRow,
   body: UpdateRoutine,
 ): Promise<Routine> {
-  const input = withoutUnchanged('routines', routine, body);
+  const input = withoutUnchanged('routines', subject, body);
+  const schedules = input.status === 'active' ? await lockSchedules(tx, subject.id) : [];
+  // The scope's row may be outdated: who may change the routine depends on its assignee.
+  const routine = (await lockRoutine(tx, subject.id))?.routine;
+  if (!routine) throw notFound();
   await assertRoutine(tx, actor, routine.company_id, input, routine);
-  if (input.status === 'active' && routine.status !== 'active') await rescheduleTriggers(tx, routine.id);
+  if (routine.status !== 'active') await rescheduleTriggers(tx, schedules);
   const { name, description, assignee_agent_id, project_id, goal_id, title_template, body_template } = input;
   const { priority, status, concurrency_policy } = input;
   const texts = { name, description, title_template, body_template };
@@ -82,7 +86,7 @@ export async function deleteRoutine(tx: Tx, actor: Actor, routine: RoutineRow): 
 
 /** Restores it from the trash. Missed fires are not made up for. @throws conflict if it is not there */
 export async function restoreRoutine(tx: Tx, actor: Actor, routine_id: string): Promise<void> {
-  await rescheduleTriggers(tx, routine_id);
+  await rescheduleTriggers(tx, await lockSchedules(tx, routine_id));
   const [row] = await tx
     .update(routines)
     .set({ deleted_at: null, updated_at: sql`now()` })
@@ -100,7 +104,7 @@ export async function purgeRoutine(tx: Tx, routine_id: string): Promise<string[]
 
 type Columns = Parameters<ReturnType<Tx['update']>['set']>[0];
 
-async function change(tx: Tx, routine: RoutineRow, set: Columns): Promise<RoutineRow> {
+async function change(tx: Tx, routine: Pick<RoutineRow, 'id'>, set: Columns): Promise<RoutineRow> {
   const [row] = await tx
     .update(routines)
     .set({ ...set, updated_at: sql`now()` })

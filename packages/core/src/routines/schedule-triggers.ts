@@ -2,6 +2,7 @@
 import { databaseNow, schema, type Tx } from '@acp/db';
 import { and, eq, sql } from 'drizzle-orm';
 import { nextFireTime } from './fire-times.ts';
+import type { TriggerRow } from './rows.ts';
 
 const { routine_triggers } = schema;
 
@@ -15,20 +16,18 @@ export async function nextFireNow(tx: Tx, { cron_expression, timezone }: Schedul
   return nextFireTime(cron_expression, timezone, await databaseNow(tx));
 }
 
-/** Restarts a routine's schedules from now, so that fires missed during its pause are not made up for. */
-export async function rescheduleTriggers(tx: Tx, routine_id: string): Promise<void> {
+/** The routine's schedules, in a fixed order, and before the routine: a fire in progress has locked its own first. */
+export async function lockSchedules(tx: Tx, routine_id: string): Promise<TriggerRow[]> {
   const mine = and(
     eq(routine_triggers.routine_id, routine_id),
     eq(routine_triggers.kind, 'schedule'),
     eq(routine_triggers.enabled, true),
   );
-  // Locked in a fixed order; a fire in progress has locked its own first.
-  const triggers = await tx
-    .select()
-    .from(routine_triggers)
-    .where(mine)
-    .orderBy(routine_triggers.id)
-    .for('no key update');
+  return tx.select().from(routine_triggers).where(mine).orderBy(routine_triggers.id).for('no key update');
+}
+
+/** Restarts a routine's schedules from now, so that fires missed during its pause are not made up for. */
+export async function rescheduleTriggers(tx: Tx, triggers: readonly TriggerRow[]): Promise<void> {
   if (triggers.length === 0) return;
   const now = await databaseNow(tx);
   const next = triggers.map(({ id, cron_expression, timezone }) => ({

@@ -9,7 +9,7 @@ import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from '.
 import { assertMaySetOff } from './policy.ts';
 import { presentNewTrigger, presentTrigger } from './present.ts';
 import type { TriggerRow } from './rows.ts';
-import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
+import { changeOfTrigger, changeTrigger, lockTrigger, secretPlace } from './trigger-store.ts';
 
 const { routine_triggers } = schema;
 
@@ -22,10 +22,19 @@ export function assertMayOpen(actor: Actor): void {
     throw forbidden('a run cannot create webhooks or renew their addresses and secrets');
 }
 
-/** Whoever renews a webhook's address or secret is shown it, and can fire the routine. @throws forbidden */
-async function assertMayRenew(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<void> {
+/**
+ * Whoever renews a webhook's address or secret is shown it, can fire the routine, and answers for it from then on.
+ * @returns the trigger as it is now, locked @throws forbidden, notFound
+ */
+async function lockToRenew(
+  tx: Tx,
+  actor: Actor,
+  subject: TriggerRow,
+): Promise<{ trigger: TriggerRow; created_by_user_id: string | null }> {
   assertMayOpen(actor);
-  await assertMaySetOff(tx, actor, trigger);
+  await assertMaySetOff(tx, actor, subject);
+  const created_by_user_id = await answerableUser(tx, actor, subject.company_id, 'member');
+  return { trigger: await lockTrigger(tx, subject), created_by_user_id };
 }
 
 /** Gives webhooks of someone who may no longer create them a new URL, which that person does not know, or hands them over. */
@@ -51,27 +60,27 @@ export async function settleTriggersOf(tx: Tx, leaving: Leaving): Promise<LeftCr
 export async function rotateSecret(
   tx: Tx,
   actor: Actor,
-  trigger: TriggerRow,
+  subject: TriggerRow,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
-  await assertMayRenew(tx, actor, trigger);
+  const { trigger, created_by_user_id } = await lockToRenew(tx, actor, subject);
   if (trigger.signing_mode === 'none') throw conflict('the trigger is not signed');
   const secret = newToken();
   const row = await changeTrigger(tx, trigger, {
     secret_sealed: vault.seal(secret, secretPlace(trigger.id)),
-    created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member'),
+    created_by_user_id,
   });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.secret_rotated')]);
   return presentNewTrigger(row, secret);
 }
 
 /** Invalidates the old URL immediately; the secret stays. Whoever is shown the new one answers for it. @throws conflict for a schedule, which has no URL */
-export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Promise<RoutineTrigger> {
-  await assertMayRenew(tx, actor, trigger);
+export async function rotateUrl(tx: Tx, actor: Actor, subject: TriggerRow): Promise<RoutineTrigger> {
+  const { trigger, created_by_user_id } = await lockToRenew(tx, actor, subject);
   assertWebhook(trigger);
   const row = await changeTrigger(tx, trigger, {
     public_id: newId(),
-    created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member'),
+    created_by_user_id,
   });
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.url_rotated')]);
   return presentTrigger(row);
@@ -86,11 +95,11 @@ export async function rotateUrl(tx: Tx, actor: Actor, trigger: TriggerRow): Prom
 export async function setSigningMode(
   tx: Tx,
   actor: Actor,
-  trigger: TriggerRow,
+  subject: TriggerRow,
   mode: SigningMode,
   vault: Vault,
 ): Promise<NewRoutineTrigger> {
-  await assertMayRenew(tx, actor, trigger);
+  const { trigger, created_by_user_id } = await lockToRenew(tx, actor, subject);
   assertWebhook(trigger);
   const fresh = mode !== 'none' && trigger.secret_sealed === null ? newToken() : null;
   const sealed = fresh === null ? undefined : vault.seal(fresh, secretPlace(trigger.id));
@@ -99,9 +108,7 @@ export async function setSigningMode(
     signing_mode: mode,
     secret_sealed: mode === 'none' ? null : sealed,
     ...(opened ? { public_id: newId() } : {}),
-    ...(fresh !== null || opened
-      ? { created_by_user_id: await answerableUser(tx, actor, trigger.company_id, 'member') }
-      : {}),
+    ...(fresh !== null || opened ? { created_by_user_id } : {}),
   });
   const details = { from: trigger.signing_mode, to: mode };
   await recordChanges(tx, actor, [changeOfTrigger(row, 'routine_trigger.signing_mode_set', details)]);

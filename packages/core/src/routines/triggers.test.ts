@@ -5,6 +5,7 @@ import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/test
 import {
   createRoutine,
   createTrigger,
+  findRoutine,
   findRoutineTrigger,
   fireWebhook,
   listTriggers,
@@ -12,6 +13,7 @@ import {
   rotateSecret,
   rotateUrl,
   setSigningMode,
+  updateRoutine,
 } from './index.ts';
 
 let database: Database;
@@ -73,4 +75,50 @@ it('what a webhook is no longer fired with ends with it, even for a request that
     await inTx(async (tx) => end(tx, (await findRoutineTrigger(tx, hook.id))!));
     await expect(inTx((tx) => fireWebhook(tx, opened, body))).rejects.toMatchObject({ kind: 'not_found' });
   }
+});
+
+it('a webhook’s signing is changed by the row as it is, not as the request found it', async () => {
+  const inTx = async <T>(work: (tx: Tx) => Promise<T>) => transaction(database, work);
+  const vault = new Vault(Buffer.alloc(32, 7));
+  const company = await createCompany(database.db);
+  const person = actors.agent(await createAgent(database.db, company));
+  const routine = await inTx((tx) => createRoutine(tx, person, company.id, { name: 'Nightly' }));
+  const hook = async (signing_mode: 'none' | 'hmac') => {
+    const { id } = await inTx((tx) =>
+      createTrigger(tx, person, routine, { kind: 'webhook', signing_mode }, vault),
+    );
+    const now = async () => (await findRoutineTrigger(database.db, id))!;
+    const before = await now();
+    const sign = async (mode: 'none' | 'hmac' | 'hmac_ts', row = before) =>
+      inTx((tx) => setSigningMode(tx, person, row, mode, vault));
+    return { before, now, sign };
+  };
+  const signed = await hook('hmac');
+  await signed.sign('none');
+  expect((await signed.sign('hmac_ts')).secret).not.toBeNull();
+  expect((await signed.now()).secret_sealed).not.toBeNull();
+  await signed.sign('none', await signed.now());
+  const renewed = inTx((tx) => rotateSecret(tx, person, signed.before, vault));
+  await expect(renewed).rejects.toMatchObject({ kind: 'conflict' });
+
+  const open = await hook('none');
+  await open.sign('hmac');
+  await open.sign('none');
+  expect((await open.now()).public_id).not.toBe(open.before.public_id);
+});
+
+it('an agent that may not assign changes no routine that has been given an assignee meanwhile', async () => {
+  const inTx = async <T>(work: (tx: Tx) => Promise<T>) => transaction(database, work);
+  const company = await createCompany(database.db);
+  const person = actors.board(company, 'member');
+  const [agent, assignee] = [
+    await createAgent(database.db, company),
+    await createAgent(database.db, company),
+  ];
+  const clerk = actors.agent(agent, { permissions: { 'issues.create': true, 'issues.assign': false } });
+  const { id } = await inTx((tx) => createRoutine(tx, person, company.id, { name: 'Nightly' }));
+  const before = (await findRoutine(database.db, id))!;
+  await inTx((tx) => updateRoutine(tx, person, before, { assignee_agent_id: assignee.id }));
+  const changed = inTx((tx) => updateRoutine(tx, clerk, before, { body_template: 'Do this instead' }));
+  await expect(changed).rejects.toMatchObject({ kind: 'forbidden' });
 });

@@ -17,7 +17,7 @@ import { presentNewTrigger, presentTriggerTo } from './present.ts';
 import type { RoutineRow, TriggerRow } from './rows.ts';
 import { assertMayOpen } from './signing.ts';
 import { nextFireNow, type Schedule } from './schedule-triggers.ts';
-import { changeOfTrigger, changeTrigger, secretPlace } from './trigger-store.ts';
+import { changeOfTrigger, changeTrigger, lockTrigger, secretPlace } from './trigger-store.ts';
 
 const { companies, routine_triggers, routines } = schema;
 
@@ -124,9 +124,10 @@ function storedSchedule(row: Pick<NewTrigger, 'cron_expression' | 'timezone'>): 
 export async function updateTrigger(
   tx: Tx,
   actor: Actor,
-  trigger: TriggerRow,
+  subject: TriggerRow,
   input: UpdateRoutineTrigger,
 ): Promise<RoutineTrigger> {
+  const trigger = await lockTrigger(tx, subject);
   await assertMaySetOff(tx, actor, trigger);
   const { enabled, label, replay_window_sec, timezone } = input;
   const rescheduled = input.cron_expression !== undefined || timezone !== undefined;
