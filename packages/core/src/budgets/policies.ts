@@ -66,20 +66,24 @@ export async function createBudgetPolicy(
 export async function updateBudgetPolicy(
   tx: Tx,
   actor: Actor,
-  policy: PolicyRow,
+  subject: PolicyRow,
   input: UpdateBudgetPolicy,
 ): Promise<BudgetPolicy> {
+  // The scope's row may be outdated: what was spent while the policy was disabled must not be missed.
+  const mine = eq(budget_policies.id, subject.id);
+  const [policy] = await tx.select().from(budget_policies).where(mine).for('no key update');
+  if (policy === undefined) throw notFound();
   const { limit_usd, ...rest } = input;
-  const [row] = await tx
+  const [changed] = await tx
     .update(budget_policies)
     .set({
       ...known(rest),
       ...(limit_usd === undefined ? {} : { limit_usd: money(limit_usd) }),
       updated_at: sql`now()`,
     })
-    .where(eq(budget_policies.id, policy.id))
+    .where(mine)
     .returning();
-  if (row === undefined) throw notFound();
+  const row = changed!;
   // Spending in the meantime is in none of its windows.
   if (row.window !== policy.window || (row.enabled && !policy.enabled)) await deleteOldWindows(tx, row.id);
   await ensureWindows(tx, sql`p.id = ${row.id}`);

@@ -1,6 +1,14 @@
 import { expect, it } from '@jest/globals';
-import { createCompany, databaseWithQueue, pagesRead } from '@acp/testkit';
+import { transaction } from '@acp/db';
+import { actors, createCompany, databaseWithQueue, pagesRead } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
+import {
+  budgetUsage,
+  createBudgetPolicy,
+  findBudgetPolicy,
+  reportCost,
+  updateBudgetPolicy,
+} from './index.ts';
 import { ensureWindows } from './windows.ts';
 
 it('the first window of a project’s budget reads what the project has spent, not all of the company', async () => {
@@ -21,4 +29,22 @@ it('the first window of a project’s budget reads what the project has spent, n
   );
   expect(windows).toEqual([{ spent: 1.5 }]);
   expect(pages).toBeLessThan(100);
+});
+
+it('a policy that is enabled again counts what was spent meanwhile, also where the request found it enabled', async () => {
+  const database = await databaseWithQueue();
+  const { id: company_id } = await createCompany(database.db);
+  const act = async <T>(work: Parameters<typeof transaction<T>>[1]) => transaction(database, work);
+  const spend = async () =>
+    act(async (tx) => reportCost(tx, actors.system, company_id, { provider: 'p', model: 'm', cost_usd: 2 }));
+  const input = { scope_type: 'company', window: 'lifetime', limit_usd: 10 } as const;
+  const { id } = await act(async (tx) => createBudgetPolicy(tx, actors.system, company_id, input));
+  const before = (await findBudgetPolicy(database.db, id))!;
+  const enable = async (enabled: boolean) =>
+    act(async (tx) => updateBudgetPolicy(tx, actors.system, before, { enabled }));
+  await spend();
+  await enable(false);
+  await spend();
+  await enable(true);
+  expect(await budgetUsage(database.db, company_id, { policy_ids: [id] })).toMatchObject([{ spent_usd: 4 }]);
 });
