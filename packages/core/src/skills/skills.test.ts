@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { UpdateSkill } from '@acp/contract';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
 import { findAgent } from '../agents/index.ts';
 import {
@@ -52,6 +52,16 @@ describe('a skill that reaches an agent with secrets.use', () => {
     await expect(update(free.id, { company_wide: true })).rejects.toMatchObject(refused);
     await expect(create({ ...input, slug: 'all', company_wide: true })).rejects.toMatchObject(refused);
     expect(await update(free.id, { body_markdown: 'Work.' })).toMatchObject({ version: 2 });
+    const before = (await findSkill(database.db, free.id))!;
+    await transaction(database, async (tx) =>
+      updateSkill(tx, actors.board(company, 'admin'), before, { company_wide: true }),
+    );
+    // Let in before it reached all.
+    for (const act of [
+      async (tx: Tx) => updateSkill(tx, actor, before, { body_markdown: 'Tell.' }),
+      async (tx: Tx) => deleteSkill(tx, actor, before),
+    ])
+      await expect(transaction<unknown>(database, act)).rejects.toMatchObject(refused);
   });
 });
 

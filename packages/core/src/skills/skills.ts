@@ -38,10 +38,19 @@ export async function createSkill(
 }
 
 /** Changes a skill; a different name, description or text creates a new version. @throws like `createSkill` */
-export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: UpdateSkill): Promise<Skill> {
+export async function updateSkill(
+  tx: Tx,
+  actor: Actor,
+  subject: SkillRow,
+  input: UpdateSkill,
+): Promise<Skill> {
+  const skill = await lockSkill(tx, subject);
   const { enabled, company_wide } = input;
   const set = { ...textOf(input), enabled, company_wide };
-  const { name, description, body_markdown } = { ...skill, ...defined(set) };
+  const now = { ...skill, ...defined(set) };
+  const isSame = (['name', 'description', 'body_markdown'] as const).every(
+    (field) => now[field] === skill[field],
+  );
   await assertMayWrite(tx, actor, { ...skill, company_wide: skill.company_wide || company_wide === true });
   const row = await takingSlug(
     async () =>
@@ -50,32 +59,39 @@ export async function updateSkill(tx: Tx, actor: Actor, skill: SkillRow, input: 
           .update(skills)
           .set({
             ...set,
-            // Compared with the current row: two concurrent changes are two versions.
-            version: sql`${skills.version} + case when (${skills.name}, ${skills.description}, ${skills.body_markdown})
-              is distinct from (${name}::text, ${description}::text, ${body_markdown}::text) then 1 else 0 end`,
+            version: skill.version + (isSame ? 0 : 1),
             updated_at: sql`now()`,
           })
-          .where(and(eq(skills.id, skill.id), isNull(skills.deleted_at)))
+          .where(eq(skills.id, skill.id))
           .returning()
-      )[0],
+      )[0]!,
   );
-  if (!row) throw notFound();
   await recordChanges(tx, actor, [changeOf(row, 'skill.updated', { fields: Object.keys(input) })]);
   return presentSkill(row);
 }
 
 /** Moves it to the trash: its slug becomes free, and agents lose it until it is restored. */
-export async function deleteSkill(tx: Tx, actor: Actor, skill: SkillRow): Promise<void> {
+export async function deleteSkill(tx: Tx, actor: Actor, subject: SkillRow): Promise<void> {
+  const skill = await lockSkill(tx, subject);
   await assertMayWrite(tx, actor, skill);
-  const [row] = await tx
+  const { id, company_id, slug } = skill;
+  await tx
     .update(skills)
     .set({ deleted_at: sql`now()`, updated_at: sql`now()` })
-    .where(and(eq(skills.id, skill.id), isNull(skills.deleted_at)))
-    .returning();
-  if (!row) throw notFound();
-  const { id, company_id, slug } = row;
+    .where(eq(skills.id, id));
   await moveToTrash(tx, actor, { type: 'skill', entity_id: id, company_id, name: slug });
-  await recordChanges(tx, actor, [changeOf(row, 'skill.deleted')]);
+  await recordChanges(tx, actor, [changeOf(skill, 'skill.deleted')]);
+}
+
+/** The scope's row may be outdated: who may write the skill depends on whom it reaches now. @throws notFound */
+async function lockSkill(tx: Tx, { id }: SkillRow): Promise<SkillRow> {
+  const [row] = await tx
+    .select()
+    .from(skills)
+    .where(and(eq(skills.id, id), isNull(skills.deleted_at)))
+    .for('no key update');
+  if (!row) throw notFound();
+  return row;
 }
 
 /** Restores it from the trash. @throws conflict if its slug has been taken again */
