@@ -26,7 +26,15 @@ import {
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { newId } from '@acp/kernel';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  databaseWithQueue,
+  waitFor,
+  waitingForLocks,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 
 let database: Database;
@@ -263,6 +271,24 @@ describe('the compiled index', () => {
     expect(await now(set)).toMatchObject({ draft: null, unread_sources: 1 });
     await compile(set);
     expect((await now(set)).draft).toMatchObject({ version: 3, statement_count: 1 });
+  });
+
+  it('that a compilation is beginning to build on is not discarded', async () => {
+    const set = await scene();
+    await note(set, 'Fact');
+    await compile(set);
+    await note(set, 'Another');
+    let discarding: Promise<unknown> | undefined;
+    await write(async (tx) => {
+      await compileIndex(tx, set.admin, set.company.id);
+      discarding = write(async (other) => discardIndex(other, set.admin, set.company.id, 1)).catch(
+        (error: unknown) => error,
+      );
+      await Promise.race([discarding, waitFor(async () => (await waitingForLocks(database)) === 1)]);
+    });
+    expect(await discarding).toMatchObject({ message: 'a compilation is already running' });
+    await goOn(set);
+    expect((await now(set)).draft).toMatchObject({ version: 2, statement_count: 2 });
   });
 
   it('is compiled when its time has come, once, by an agent of the company that a model computes', async () => {

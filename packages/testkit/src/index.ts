@@ -15,7 +15,7 @@ export type { StatementCounter } from './statement-counter.ts';
 export { freePort } from './free-port.ts';
 export { needsBubblewrap } from './needs-bubblewrap.ts';
 export { nextInstant } from './next-instant.ts';
-export { meetAt } from './meet-at.ts';
+export { meetAt, waitingForLocks } from './meet-at.ts';
 export { waitFor } from './wait-for.ts';
 export { cpuMs } from './cpu-time.ts';
 export type { WaitForOptions } from './wait-for.ts';

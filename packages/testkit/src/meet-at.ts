@@ -16,14 +16,14 @@ export async function meetAt(
     await holder.execute(held);
     for (const work of works) {
       begun.push(Promise.allSettled([transaction(database, work)]));
-      await waitFor(async () => (await waiting(database)) === begun.length);
+      await waitFor(async () => (await waitingForLocks(database)) === begun.length);
     }
   });
   return (await Promise.all(begun)).flat();
 }
 
 /** The number of connections to the database that wait for a lock. */
-async function waiting({ db }: Database): Promise<number> {
+export async function waitingForLocks({ db }: Database): Promise<number> {
   const { rows } = await db.execute<{ count: number }>(
     sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
   );

@@ -7,7 +7,7 @@ import { cancelRuns } from '../runs/index.ts';
 import { COMPILE } from './compile-proposal.ts';
 import { indexChange, type IndexRow } from './read-index.ts';
 
-const { compiled_indexes, compiled_sources, compiled_statements } = schema;
+const { compile_settings, compiled_indexes, compiled_sources, compiled_statements } = schema;
 const scheduler = systemActor('scheduler');
 
 // Limit in bytes.
@@ -130,6 +130,8 @@ export async function promoteIndex(tx: Tx, actor: Actor, company_id: string, ver
 
 /** The next compilation reads its sources again. @throws conflict as above, and while a compilation based on it is in progress */
 export async function discardIndex(tx: Tx, actor: Actor, company_id: string, version: number): Promise<void> {
+  // As where a compilation begins: otherwise one could build on the draft while it is discarded.
+  await tx.select().from(compile_settings).where(eq(compile_settings.company_id, company_id)).for('update');
   const draft = await lockDraft(tx, company_id, version);
   const open = await tx.$count(
     compiled_indexes,
