@@ -59,7 +59,8 @@ export async function watchPromotions(tx: Tx): Promise<number> {
       or exists (select from heartbeat_runs r where ${counted} and r.started_at >= e.promoted_at offset ${WATCHED_RUNS - 1}))
     order by e.promoted_at limit ${AT_ONCE}`);
   let decided = 0;
-  for (const watched of rows) {
+  // Agents are locked in order of their ids.
+  for (const watched of rows.toSorted((a, b) => (a.agent_id < b.agent_id ? -1 : 1))) {
     const verdict = verdictOn(watched);
     if (verdict === undefined) continue;
     await decide(tx, watched, verdict);
