@@ -9,10 +9,12 @@ import {
   createMembership,
   createSession,
   createUser,
+  meetAt,
 } from '@acp/testkit';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { deleteMembership } from '../companies/index.ts';
-import { pairIdentity } from '../identity/index.ts';
+import { pairIdentity, revokePairings } from '../identity/index.ts';
+import { lockHeld } from './holder.ts';
 import { codeHash } from './people.ts';
 import {
   setMyNotifications,
@@ -166,4 +168,22 @@ describe('a person', () => {
     await inTx((tx) => deleteMembership(tx, actors.system, company.id, person.user_id));
     expect(await people()).toEqual([]);
   });
+});
+
+it('a channel is deleted while somebody pairs with it', async () => {
+  const { id, row, pair, person } = await scene();
+  await pair();
+  const hold = { channel_id: id, held_by: 'scheduler', fence: 1 };
+  await db().execute(sql`update channels set held_by = 'scheduler', fence = 1 where id = ${id}`);
+  const channel = await row();
+  const held = sql`select from chat_pairings where channel_id = ${id} for update`;
+  const outcomes = await meetAt(database, held, [
+    async (tx) => deleteChannel(tx, actors.system, channel),
+    async (tx) => {
+      if ((await lockHeld(tx, hold)) !== undefined)
+        await revokePairings(tx, { channel_id: id, user_id: person.user_id });
+    },
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  expect(await findChannel(db(), id)).toBeUndefined();
 });

@@ -127,9 +127,10 @@ export async function setChannelKnowledge(
 
 /** Permanently deletes the channel with its pairings and everything pending; users keep their chats. */
 export async function deleteChannel(tx: Tx, actor: Actor, channel: ChannelRow): Promise<void> {
+  // Lock order: the channel before its pairings, as where its holder receives a code.
+  await lockChannel(tx, channel.id);
   await revokePairings(tx, { channel_id: channel.id });
-  const gone = await tx.delete(channels).where(eq(channels.id, channel.id)).returning({ id: channels.id });
-  if (gone.length === 0) throw notFound();
+  await tx.delete(channels).where(eq(channels.id, channel.id));
   await recordChanges(tx, actor, [changeOfChannel(channel, 'channel.deleted')]);
 }
 
