@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { matchesPattern } from '@acp/contract';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { newId, Vault } from '@acp/kernel';
-import { actors, cloneDatabase, createCompany } from '@acp/testkit';
+import { actors, cloneDatabase, createCompany, createUser, meetAt } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import { lastSequence } from '../events/index.ts';
@@ -16,6 +16,7 @@ import {
   nextDelivery,
   recordAttempt,
   releaseWebhook,
+  settleWebhooksOf,
   switchOffOverfull,
   updateWebhook,
 } from './index.ts';
@@ -238,5 +239,42 @@ describe('deliveries', () => {
       enabled: false,
       disabled_reason: 'more than 1 deliveries waited',
     });
+  });
+});
+
+describe('while events are turned into deliveries', () => {
+  /** Two webhooks, stored in the reverse order of their ids, of an admin who has left the company; the higher of them. */
+  async function ofSomebodyGone(): Promise<{ high: string; user_id: string }> {
+    const user = await createUser(database.db);
+    const { id } = await listen(['issue.*']);
+    const [low, high] = [
+      '00000000-0000-4000-8000-000000000001',
+      'ffffffff-ffff-4fff-8fff-ffffffffffff',
+    ] as const;
+    for (const copy of [high, low])
+      await database.db.execute(sql`
+        insert into webhooks (id, company_id, url, events, secret_sealed, created_by_user_id, from_seq)
+        select ${copy}, company_id, url, events, secret_sealed, ${user.id}, from_seq from webhooks where id = ${id}`);
+    await database.db.delete(webhooks).where(eq(webhooks.id, id));
+    await publish('issue_created');
+    return { high, user_id: user.id };
+  }
+
+  it.each<[string, (tx: Tx, user_id: string) => Promise<unknown>]>([
+    [
+      'those of somebody who has left end',
+      async (tx, user_id) => settleWebhooksOf(tx, { user_id, company_id: null }),
+    ],
+    [
+      'those of somebody who has left are handed over',
+      async (tx, user_id) => settleWebhooksOf(tx, { user_id, company_id: null, heir: null }),
+    ],
+  ])('%s', async (_what, act) => {
+    const { high, user_id } = await ofSomebodyGone();
+    await spread();
+    await publish('issue_created');
+    const held = sql`select from webhooks where id = ${high} for update`;
+    const outcomes = await meetAt(database, held, [async (tx) => act(tx, user_id), async (tx) => fanOut(tx)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
 });
