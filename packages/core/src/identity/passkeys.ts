@@ -41,8 +41,7 @@ export async function findPasskey(tx: Tx, credential_id: string): Promise<Stored
 /** The session stores the challenge for the browser. @throws forbidden without a recent sign-in, conflict */
 export async function beginPasskey(tx: Tx, actor: UserActor, challenge: string): Promise<void> {
   await assertFreshSignIn(tx, actor);
-  if ((await passkeysOf(tx, actor.user_id)).length >= MAX_PASSKEYS)
-    throw conflict(said`an account may have at most ${MAX_PASSKEYS} passkeys`);
+  await assertRoomForPasskey(tx, actor.user_id);
   await tx.update(sessions).set({ passkey_challenge: challenge }).where(eq(sessions.id, actor.session_id!));
 }
 
@@ -60,13 +59,19 @@ export async function takePasskeyChallenge(tx: Tx, actor: UserActor): Promise<st
   return row.challenge;
 }
 
-/** @throws conflict if an account already has the credential */
+async function assertRoomForPasskey(tx: Tx, user_id: string): Promise<void> {
+  if ((await passkeysOf(tx, user_id)).length >= MAX_PASSKEYS)
+    throw conflict(said`an account may have at most ${MAX_PASSKEYS} passkeys`);
+}
+
+/** @throws conflict if an account already has the credential, or at 20: several may have been begun at once */
 export async function addPasskey(
   tx: Tx,
   actor: UserActor,
   passkey: NewPasskey,
 ): Promise<{ passkey: Passkey; recovery_codes: string[] | null }> {
   await lockFactors(tx, actor.user_id);
+  await assertRoomForPasskey(tx, actor.user_id);
   try {
     const [row] = await tx
       .insert(passkeys)
