@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newToken, sha256Hex } from '@acp/kernel';
-import { createCompany, createMembership, createUser, testDatabase, waitFor } from '@acp/testkit';
+import { createCompany, createMembership, createUser, meetAt, testDatabase, waitFor } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { hashPassword, verifyPassword } from './passwords.ts';
 import {
@@ -193,4 +193,20 @@ it('sessions are marked as seen in one order, so that two processes that mark th
     });
     await marking;
   }
+});
+
+it('all sessions of a user end while they are marked as seen', async () => {
+  const { user } = await signedIn();
+  const [low, high] = ['00000000', 'ffffffff'].map((head) => `${head}-0000-4000-8000-${user.id.slice(-12)}`);
+  for (const id of [high, low])
+    await database.db.execute(sql`
+      insert into sessions (id, token_hash, user_id, expires_at, last_seen_at)
+      values (${id}, ${newToken()}, ${user.id}, now() + interval '1 day', now() - interval '1 hour')`);
+  const held = sql`select from sessions where id = ${high} for update`;
+  const outcomes = await meetAt(database, held, [
+    async (tx) => closeUserSessions(tx, user.id),
+    async (tx) => markSessionsSeen(tx, [low!, high!]),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  expect(await database.db.$count(sessions, eq(sessions.user_id, user.id))).toBe(0);
 });

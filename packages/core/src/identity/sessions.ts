@@ -64,9 +64,10 @@ export async function closeUserSessions(
   user_id: string,
   except: string | null = null,
 ): Promise<void> {
-  await tx
-    .delete(sessions)
-    .where(sql`${sessions.user_id} = ${user_id} and ${sessions.id} is distinct from ${except}::uuid`);
+  // In the order in which they are marked as seen.
+  await tx.execute(sql`
+    delete from sessions where id in (
+      select id from sessions where user_id = ${user_id} and id is distinct from ${except}::uuid order by id for update)`);
   // A half-completed sign-in must not continue with outdated credentials.
   await tx.delete(sign_in_steps).where(eq(sign_in_steps.user_id, user_id));
   // Nor must an earlier link for a new password.
