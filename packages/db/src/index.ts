@@ -38,6 +38,7 @@ export { partitionTranscripts } from './partition-transcripts.ts';
 export { dropExpiredPartition, endTimePartition, partitionByTime } from './time-partitions.ts';
 export type { TimedTable } from './time-partitions.ts';
 export { fixedForms, fixedStatement } from './fixed-statement.ts';
+export { inOrder } from './in-order.ts';
 export { rowsOf } from './insert-rows.ts';
 export { closeConnection } from './close-connection.ts';
 export { watchForSilence } from './silence.ts';

@@ -2,6 +2,7 @@ import type { Actor, AgentKey, NewAgentKey } from '@acp/contract';
 import {
   byCreation,
   containing,
+  inOrder,
   newestFirst,
   type Page,
   schema,
@@ -17,7 +18,6 @@ import { assertMayInstruct } from './placement.ts';
 import {
   answerableUser,
   keyExpiry,
-  keysInOrder,
   type Leaving,
   type LeftCredential,
   ofLiveCompany,
@@ -165,7 +165,10 @@ export async function revokeAgentKeys(
     'agent_id' in of
       ? eq(agent_api_keys.agent_id, of.agent_id)
       : eq(agent_api_keys.company_id, of.company_id);
-  const revoked = await tx.delete(agent_api_keys).where(owner).returning({ id: agent_api_keys.id });
+  const revoked = await tx
+    .delete(agent_api_keys)
+    .where(inOrder(agent_api_keys, owner))
+    .returning({ id: agent_api_keys.id });
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
@@ -173,7 +176,7 @@ export async function revokeAgentKeys(
 export async function settleAgentKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
   // Keys of agents with `secrets.use` are an admin's (`assertMayInstruct`).
   const reserved = sql`(select a.permissions @> '{"secrets.use": true}' from agents a where a.id = ${agent_api_keys.agent_id})`;
-  const theirs = rowsLostBy(leaving, agent_api_keys, reserved);
+  const theirs = inOrder(agent_api_keys, rowsLostBy(leaving, agent_api_keys, reserved));
   const left =
     leaving.heir === undefined
       ? await tx.delete(agent_api_keys).where(theirs).returning()
@@ -236,10 +239,11 @@ export async function revokeRunKeys(
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markAgentKeysUsed(tx: Tx, key_ids: readonly string[]): Promise<void> {
+  const among = sql`${agent_api_keys.id} = any(${sql.param([...key_ids])}::uuid[])`;
   await tx
     .update(agent_api_keys)
     .set({ last_used_at: sql`now()` })
-    .where(keysInOrder(agent_api_keys, key_ids));
+    .where(inOrder(agent_api_keys, among, 'no key update'));
 }
 
 function keyChange(key: AgentKeyRow, action: string) {

@@ -2,6 +2,7 @@ import type { Actor, BoardUserKey, CompanyRole, NewBoardUserKey } from '@acp/con
 import {
   byCreation,
   containing,
+  inOrder,
   newestFirst,
   type Page,
   schema,
@@ -15,7 +16,7 @@ import { recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { answerableUser, type Leaving, type LeftCredential, rowsLostBy } from './answerable.ts';
 import { findInLiveCompany } from './find-in-company.ts';
-import { keyExpiry, keysInOrder } from './key-lifetime.ts';
+import { keyExpiry } from './key-lifetime.ts';
 
 const { board_user_keys } = schema;
 
@@ -113,14 +114,14 @@ export async function deleteBoardUserKey(
 export async function revokeBoardUserKeys(tx: Tx, company_id: string): Promise<void> {
   const revoked = await tx
     .delete(board_user_keys)
-    .where(eq(board_user_keys.company_id, company_id))
+    .where(inOrder(board_user_keys, eq(board_user_keys.company_id, company_id)))
     .returning({ id: board_user_keys.id });
   for (const { id } of revoked) signal(tx, 'credentials', id);
 }
 
 /** Ends the keys of someone who may no longer mint them, in every process, or hands them over. */
 export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
-  const theirs = rowsLostBy(leaving, board_user_keys, 'admin');
+  const theirs = inOrder(board_user_keys, rowsLostBy(leaving, board_user_keys, 'admin'));
   const left =
     leaving.heir === undefined
       ? await tx.delete(board_user_keys).where(theirs).returning()
@@ -136,8 +137,9 @@ export async function settleBoardUserKeysOf(tx: Tx, leaving: Leaving): Promise<L
 
 /** Updates `last_used_at` in batches, off the request path. Ids of other kinds of keys are ignored. */
 export async function markBoardUserKeysUsed(tx: Tx, ids: readonly string[]): Promise<void> {
+  const among = sql`${board_user_keys.id} = any(${sql.param([...ids])}::uuid[])`;
   await tx
     .update(board_user_keys)
     .set({ last_used_at: sql`now()` })
-    .where(keysInOrder(board_user_keys, ids));
+    .where(inOrder(board_user_keys, among, 'no key update'));
 }

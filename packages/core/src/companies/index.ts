@@ -10,7 +10,6 @@ export {
   KEY_WARNING_BATCH,
   KEY_WARNING_DAYS,
   keyExpiry,
-  keysInOrder,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';
 export { answerableUser, isInstanceAdmin, rowsLostBy, personBehind } from './answerable.ts';

@@ -82,13 +82,6 @@ export async function warnOfExpiringBoardUserKeys(tx: Tx): Promise<number> {
   return keys.length;
 }
 
-/** The keys of either table with these ids, locked in one order: other processes note the uses of the same ones. */
-export const keysInOrder = (
-  table: typeof board_user_keys | typeof schema.agent_api_keys,
-  ids: readonly string[],
-): SQL => sql`id in (
-  select key.id from ${table} key where key.id = any(${sql.param([...ids])}::uuid[]) order by key.id for no key update)`;
-
 /** The next keys of either table that expire soon and are not announced yet; keys of trashed entities are void anyway. */
 export const expiringSoon = (table: typeof board_user_keys | typeof schema.agent_api_keys): SQL => sql`id in (
   select key.id from ${table} key join companies c on c.id = key.company_id and c.deleted_at is null

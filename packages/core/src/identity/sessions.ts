@@ -1,5 +1,5 @@
 import type { CompanyRole, InstanceRole, Session, UserActor, Preferences } from '@acp/contract';
-import { type Tx, schema, signal } from '@acp/db';
+import { inOrder, type Tx, schema, signal } from '@acp/db';
 import { newToken, notFound, sha256Hex } from '@acp/kernel';
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { recordSecurityEvents, type SignInPlace } from '../security/index.ts';
@@ -65,9 +65,8 @@ export async function closeUserSessions(
   except: string | null = null,
 ): Promise<void> {
   // In the order in which they are marked as seen.
-  await tx.execute(sql`
-    delete from sessions where id in (
-      select id from sessions where user_id = ${user_id} and id is distinct from ${except}::uuid order by id for update)`);
+  const theirs = sql`${sessions.user_id} = ${user_id} and ${sessions.id} is distinct from ${except}::uuid`;
+  await tx.delete(sessions).where(inOrder(sessions, theirs));
   // A half-completed sign-in must not continue with outdated credentials.
   await tx.delete(sign_in_steps).where(eq(sign_in_steps.user_id, user_id));
   // Nor must an earlier link for a new password.

@@ -1,6 +1,6 @@
-import { schema, type Tx } from '@acp/db';
+import { inOrder, schema, type Tx } from '@acp/db';
 import { stated } from '@acp/kernel';
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql } from 'drizzle-orm';
 import { recordChanges, systemActor } from '../activity/index.ts';
 import { type Leaving, type LeftCredential, rowsLostBy } from '../companies/index.ts';
 import { changeOfWebhook, hostOf, type WebhookRow } from './present.ts';
@@ -31,25 +31,19 @@ export async function failPending(
 
 /** Disables what someone who may no longer create webhooks set up, or hands it over: deliveries could go to that person. */
 export async function settleWebhooksOf(tx: Tx, leaving: Leaving): Promise<LeftCredential[]> {
-  // Locked in the order in which deliveries are created.
-  const inOrder = (which: SQL | undefined) =>
-    inArray(
-      webhooks.id,
-      tx.select({ id: webhooks.id }).from(webhooks).where(which).orderBy(webhooks.id).for('no key update'),
-    );
   const theirs = rowsLostBy(leaving, webhooks, 'admin');
   if (leaving.heir !== undefined) {
     const kept = await tx
       .update(webhooks)
       .set({ created_by_user_id: leaving.heir })
-      .where(inOrder(theirs))
+      .where(inOrder(webhooks, theirs))
       .returning();
     return kept.map(leftWebhook);
   }
   const left = await tx
     .update(webhooks)
     .set({ ...OFF, disabled_reason: stated('whoever set it up may no longer do so') })
-    .where(inOrder(and(theirs, webhooks.enabled)))
+    .where(inOrder(webhooks, and(theirs, webhooks.enabled)))
     .returning();
   const ids = left.map(({ id }) => id);
   if (ids.length > 0) await failPending(tx, ids);
