@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Actor, CreateApproval } from '@acp/contract';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import {
   actors,
   createAgent,
@@ -12,6 +12,8 @@ import {
   queuedJobs,
   nextInstant,
   pendingWakeups,
+  waitFor,
+  waitingForLocks,
 } from '@acp/testkit';
 import { and, eq, sql } from 'drizzle-orm';
 import { createAgent as hire } from '../index.ts';
@@ -368,4 +370,17 @@ describe('an agent without a permission', () => {
     );
     await expect(asked).rejects.toMatchObject({ kind: 'forbidden' });
   });
+});
+
+it('the same request of two runs of an agent at once is one approval', async () => {
+  const { company, requester } = await setUp();
+  const withheld = { company_id: company.id, issue_id: null, kind: 'agent', body: { name: 'Bob' } } as const;
+  const ask = async (tx: Tx) => (await requestInstallApproval(tx, requester, withheld)).id;
+  const ids = await transaction(database, async (tx) => {
+    const first = await ask(tx);
+    const second = transaction(database, ask);
+    await Promise.race([second, waitFor(async () => (await waitingForLocks(database)) === 1)]);
+    return { first, second };
+  });
+  expect(await ids.second).toBe(ids.first);
 });

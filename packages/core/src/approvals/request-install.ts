@@ -5,7 +5,7 @@ import {
   type InstallKind,
   requirePermission,
 } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { lockByName, schema, type Tx } from '@acp/db';
 import { cutText } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { createApproval } from './create-approval.ts';
@@ -61,6 +61,8 @@ export async function requestApproval(
 ): Promise<{ approval: Approval; asked_before: boolean }> {
   requirePermission(actor, 'approvals.request');
   const { type, title, payload = {}, issue_id = null } = input;
+  // Runs of the agent that ask at once take turns: the second finds the request of the first.
+  await lockByName(tx, `approval requests of ${actor.agent_id}`);
   const [pending] = await tx
     .select()
     .from(approvals)
