@@ -13,6 +13,7 @@ import {
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { deleteMembership } from '../companies/index.ts';
+import { removeMember } from '../credentials/index.ts';
 import { pairIdentity, revokePairings } from '../identity/index.ts';
 import { lockHeld } from './holder.ts';
 import { codeHash } from './people.ts';
@@ -67,6 +68,8 @@ async function scene() {
   const people = async () => (await listChannelPeople(db(), { id }, {})).items.map(({ user_id }) => user_id);
   return { company, id, person, pair, row, people };
 }
+
+type Scene = Awaited<ReturnType<typeof scene>>;
 
 describe('a channel', () => {
   it('needs the tokens of its kind, a free name and an agent of the company', async () => {
@@ -186,4 +189,25 @@ it('a channel is deleted while somebody pairs with it', async () => {
   ]);
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await findChannel(db(), id)).toBeUndefined();
+});
+
+it.each<[string, (tx: Tx, of: Scene) => Promise<unknown>]>([
+  ['is deleted', async (tx, { row }) => deleteChannel(tx, actors.system, await row())],
+  ['is left by that member', async (tx, { id, person }) => unpair(tx, person, id)],
+  [
+    'is paired with that member anew',
+    async (tx, { id, company: { id: company_id }, person: { user_id } }) => {
+      const identity = { channel: 'telegram', external_id: '78', external_name: 'Ada' } as const;
+      return pairIdentity(tx, { channel_id: id, company_id, user_id, ...identity });
+    },
+  ],
+])('a member is removed while the channel %s', async (_what, act) => {
+  const set = await scene();
+  await set.pair();
+  const held = sql`select from chat_pairings where channel_id = ${set.id} for update`;
+  const outcomes = await meetAt(database, held, [
+    async (tx) => act(tx, set),
+    async (tx) => removeMember(tx, actors.system, set.company.id, set.person.user_id),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
 });

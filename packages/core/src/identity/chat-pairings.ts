@@ -1,6 +1,6 @@
 import type { ChannelKind, ChannelNews, CompanyRole, UserActor } from '@acp/contract';
 import { schema, type Tx } from '@acp/db';
-import { and, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, isNull, or, type SQL, sql } from 'drizzle-orm';
 import { hasSecondFactor, requiresSecondFactor } from './second-factor-rule.ts';
 
 const { chat_pairings } = schema;
@@ -23,13 +23,11 @@ const REVOKED_KEPT_DAYS = 30;
 /** Replaces earlier pairings of the person, and of the identity, in this channel. */
 export async function pairIdentity(tx: Tx, identity: PairedIdentity): Promise<PairingRow> {
   const { channel_id, user_id, external_id } = identity;
-  await revokeWhere(
-    tx,
-    and(
-      eq(chat_pairings.channel_id, channel_id),
-      or(eq(chat_pairings.user_id, user_id), eq(chat_pairings.external_id, external_id)),
-    ),
+  const earlier = and(
+    eq(chat_pairings.channel_id, channel_id),
+    or(eq(chat_pairings.user_id, user_id), eq(chat_pairings.external_id, external_id)),
   );
+  await revokeWhere(tx, earlier, user_id);
   const [row] = await tx.insert(chat_pairings).values(identity).returning();
   await showIdentities(tx, [user_id]);
   return row!;
@@ -53,11 +51,17 @@ export async function revokePairings(
   );
 }
 
-async function revokeWhere(tx: Tx, which: ReturnType<typeof and>): Promise<number> {
+/** @param for_user who is about to be paired */
+async function revokeWhere(tx: Tx, which: SQL | undefined, for_user: string | null = null): Promise<number> {
+  const standing = and(isNull(chat_pairings.revoked_at), which);
+  // Lock order: accounts before their pairings, as where someone loses rights.
+  await tx.execute(sql`
+    select from users where id = any(array(
+      select user_id from ${chat_pairings} where ${standing} union select ${for_user}::uuid)) order by id for no key update`);
   const ended = await tx
     .update(chat_pairings)
     .set({ revoked_at: sql`now()` })
-    .where(and(isNull(chat_pairings.revoked_at), which))
+    .where(standing)
     .returning({ user_id: chat_pairings.user_id });
   await showIdentities(
     tx,
