@@ -16,7 +16,7 @@ const targetsNothingTrashed = sql`(${wakeup_requests.issue_id} is null or exists
  * Condition: pending ones, locked in the order in which `requestWakeups` takes them. In any other order, two that take several could
  * wait for each other.
  */
-const inOrder = (which: SQL | undefined): SQL => sql`wakeup_requests.id = any(array(
+const pendingInOrder = (which: SQL | undefined): SQL => sql`wakeup_requests.id = any(array(
   select id from wakeup_requests where ${and(pending, which)} order by agent_id, issue_id for no key update))`;
 
 /**
@@ -33,7 +33,7 @@ export async function bindWakeups(
     update wakeup_requests set run_id = binding.run_id
     from jsonb_to_recordset(${JSON.stringify(bindings)}::jsonb) as binding(wakeup_id uuid, run_id uuid)
     where wakeup_requests.id = binding.wakeup_id
-      and ${inOrder(sql`id = any(${sql.param(ids)}::uuid[]) and run_id is null`)}`);
+      and ${pendingInOrder(sql`id = any(${sql.param(ids)}::uuid[]) and run_id is null`)}`);
 }
 
 /**
@@ -43,7 +43,7 @@ export async function bindWakeups(
  */
 export function wakeupsConsumed(run_ids: SQL): SQL {
   return sql`update wakeup_requests set status = 'consumed', consumed_at = now()
-    where ${inOrder(sql`run_id = any (array(${run_ids}))`)}`;
+    where ${pendingInOrder(sql`run_id = any (array(${run_ids}))`)}`;
 }
 
 /** The same as a statement of its own. @returns the consumed ones */
@@ -62,7 +62,7 @@ export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[
   const rows = await tx
     .update(wakeup_requests)
     .set({ status: 'consumed', consumed_at: sql`now()` })
-    .where(inOrder(and(eq(wakeup_requests.agent_id, agent_id), targetsNothingTrashed)))
+    .where(pendingInOrder(and(eq(wakeup_requests.agent_id, agent_id), targetsNothingTrashed)))
     .returning();
   return rows.toSorted((a, b) => a.created_at.getTime() - b.created_at.getTime());
 }
@@ -76,7 +76,7 @@ export async function consumeInbox(tx: Tx, agent_id: string): Promise<WakeupRow[
 export async function returnWakeups(tx: Tx, run_id: string): Promise<string[]> {
   const { rows } = await tx.execute<{ id: string }>(sql`
     with unbound as (
-      update wakeup_requests set run_id = null where ${inOrder(sql`run_id = ${run_id}`)} returning id
+      update wakeup_requests set run_id = null where ${pendingInOrder(sql`run_id = ${run_id}`)} returning id
     ), renewed as (
       insert into wakeup_requests as held (company_id, agent_id, issue_id, reason, payload, cause_run_id, depth)
       select company_id, agent_id, issue_id, reason, payload, cause_run_id, depth
@@ -112,7 +112,7 @@ export async function cancelWakeups(
   const result = await tx
     .update(wakeup_requests)
     .set({ status: 'cancelled' })
-    .where(inOrder(and(...conditions)));
+    .where(pendingInOrder(and(...conditions)));
   return result.rowCount ?? 0;
 }
 
