@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { emptyDatabase, spawnService, startService, waitFor } from '@acp/testkit';
+import { emptyDatabase, spawnService, spawnWorker, startService, waitFor } from '@acp/testkit';
 import type { ServiceProcess } from '@acp/testkit';
 import { baseEnv, createTeam, signIn } from './api.ts';
 
@@ -36,6 +36,8 @@ describe('a process with an unusable environment', () => {
     ['SERVICE_ROLE', 'both', /SERVICE_ROLE: must be one of all, web, scheduler/],
     ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/33', /SERVICE_TRUSTED_PROXIES: must be a comma list/],
     ['PORT', '31OO', /PORT: must be a whole number/],
+    ['SERVICE_HOME', '/dev/null/home', /\/dev\/null\/home\/.*: can’t be read by the user of this process/],
+    ['SERVICE_HOME', '/proc/home', /SERVICE_HOME: must be a folder in which .*'\/proc\/home/],
     ['DATABASE_URL', 'mysql://localhost/x', /DATABASE_URL: must be a postgres:\/\/ URL/],
   ] as const;
 
@@ -50,6 +52,16 @@ describe('a process with an unusable environment', () => {
       expect(ends[index]!.exit.code).toBe(78);
       expect(ends[index]!.output).toMatch(message);
     }
+  });
+});
+
+describe('a remote worker', () => {
+  const env = { SERVICE_SERVER_URL: 'http://127.0.0.1:9', SERVICE_WORKER_KEY: 'a-secret-of-the-operator' };
+
+  it('that can’t write its home ends at boot and names the variable', async () => {
+    const worker = spawnWorker({ ...env, SERVICE_HOME: '/proc/home' });
+    expect((await worker.ended).code).toBe(78);
+    expect(worker.output()).toContain('SERVICE_HOME: must be a folder in which');
   });
 });
 

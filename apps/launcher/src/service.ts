@@ -84,6 +84,7 @@ async function main(): Promise<void> {
     logger.info('ready', { url: service.url, ...serviceVersion() });
   } catch (error) {
     if (stopper.signal.aborted) process.exit(0);
+    if (error instanceof ConfigError) throw error;
     logger.error('could not start', { error });
     process.exit(1);
   }

@@ -35,6 +35,7 @@ async function main(): Promise<void> {
     // Thrown by the contract's parser for shared models.
     if (error instanceof ServiceError)
       throw new ConfigError(new Map([['SERVICE_WORKER_SHARED_MODELS', error.message]]));
+    if (error instanceof ConfigError) throw error;
     logger.error('could not start', { error });
     process.exit(1);
   });

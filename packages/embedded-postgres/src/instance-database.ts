@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, makeHomeFolder } from '@acp/kernel';
 import { startEmbeddedPostgres } from './start.ts';
 
 interface InstanceDatabase {
@@ -32,8 +32,10 @@ export async function openInstanceDatabase(
       kill: () => Promise.resolve(),
     };
   }
+  const data_dir = join(config.home, FOLDER);
+  await makeHomeFolder(data_dir);
   const server = await startEmbeddedPostgres({
-    data_dir: join(config.home, FOLDER),
+    data_dir,
     logger,
     watch: true,
     ...(signal === undefined ? {} : { signal }),

@@ -157,7 +157,7 @@ function headerValues(schema: VariableSchema, text: string): string[] {
 /** The key made by `ctl secrets make-key`, for processes whose environment sets none. */
 export const encryptionKeyFile = (home: string): string => path.join(home, 'encryption-key');
 
-/** This process's environment, plus the key of its home if it sets none. */
+/** This process's environment, plus the key of its home if it sets none. Throws ConfigError. */
 function ownEnvironment(): Environment {
   const name = 'SERVICE_ENCRYPTION_KEY';
   const home = schemas.get('SERVICE_HOME');

@@ -61,6 +61,7 @@ export {
   pickEnvironment,
 } from './config.ts';
 export type { Config, Environment, WorkerConfig } from './config.ts';
+export { makeHomeFolder } from './home-folder.ts';
 export { createLogger } from './logger.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { requestContext } from './request-context.ts';

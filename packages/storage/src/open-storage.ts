@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config, Logger } from '@acp/kernel';
+import { type Config, type Logger, makeHomeFolder } from '@acp/kernel';
 import { LocalStorage } from './local.ts';
 import type { Storage } from './storage.ts';
 
@@ -17,10 +17,13 @@ export type StorageConfig = Pick<
   | 's3_prefix'
 >;
 
+/** Folder of the local store below SERVICE_HOME. */
+const FOLDER = 'storage';
+
 /** The configured store; nothing is accessed before its first use. */
 export async function openStorage(config: StorageConfig): Promise<Storage> {
   if (config.storage === 'local')
-    return new LocalStorage(join(config.home, 'storage'), { min_free: config.workspace_min_free });
+    return new LocalStorage(join(config.home, FOLDER), { min_free: config.workspace_min_free });
   if (config.s3_bucket === null) throw new Error('no bucket is configured');
   const { S3Storage } = await import('./s3.ts');
   return new S3Storage({
@@ -45,6 +48,7 @@ export async function openInstanceStorage(
   knows: (marker: string) => Promise<boolean>,
   logger: Logger,
 ): Promise<Storage> {
+  if (config.storage === 'local') await makeHomeFolder(join(config.home, FOLDER), 0o700);
   const storage = await openStorage(config);
   const marker = await storage.markerId();
   if (marker !== null && !(await knows(marker)))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { admitEncryptionKey, noteOnlyEncryptionKey, rewrapBatch, sealedColumns } from '@acp/core';
 import { isMissingTable, transaction } from '@acp/db';
-import { encryptionKeyFile, makeFolders, Vault } from '@acp/kernel';
+import { encryptionKeyFile, makeHomeFolder, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
 import { writeNewFile } from '../new-file.ts';
 
@@ -52,7 +52,7 @@ async function makeKey({ config, database }: CommandContext): Promise<Answer> {
   const file = encryptionKeyFile(config.home);
   const vault = new Vault(key, []);
   const write = async () => {
-    await makeFolders(config.home);
+    await makeHomeFolder(config.home);
     await writeNewFile(file, `${key.toString('hex')}\n`);
   };
   try {

@@ -1,9 +1,9 @@
 /** The worker's identity: its state folder, its key, and the guarantee that no other process uses them. */
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { createValidator, WorkerKeyFile } from '@acp/contract';
-import { sha256Hex } from '@acp/kernel';
+import { makeHomeFolder, sha256Hex } from '@acp/kernel';
 import { writeDurably } from './durable-file.ts';
 
 const KEY_FILE = 'key.json';
@@ -33,7 +33,7 @@ export async function openIdentity(settings: {
   const { home, server_url, worker_key, name } = settings;
   const mark = sha256Hex(JSON.stringify([server_url, worker_key, name])).slice(0, MARK_LENGTH);
   const folder = join(home, 'workers', mark);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeHomeFolder(folder, 0o700);
   await chmod(folder, 0o700);
   const lock = await claimAlone(sha256Hex(folder).slice(0, MARK_LENGTH));
   const file = join(folder, KEY_FILE);
