@@ -219,7 +219,10 @@ it('says why a run failed in the reader’s language, where the service says it,
   const german = { 'accept-language': 'de' };
   const member = Browser.of(app, cast.member);
   for (const [error, said] of [
-    ['no LLM provider is configured', 'kein LLM-Anbieter ist eingerichtet'],
+    [
+      'no LLM provider is configured: connect a model to the company, or have the operator set SERVICE_DEFAULT_LLM_PROVIDER',
+      'kein LLM-Anbieter ist eingerichtet: Verbinden Sie ein Modell mit der Firma',
+    ],
     [
       'neither the agent nor its provider names a model',
       'weder der Agent noch sein Anbieter nennt ein Modell',

@@ -279,7 +279,8 @@ describe('a run', () => {
     await start({ SERVICE_DEFAULT_LLM_PROVIDER: '', SERVICE_DEFAULT_LLM_BASE_URL: '' });
     expect(await ended((await invoke(await scene({ adapter_type: 'unheard-of' }))).id)).toMatchObject({
       status: 'failed',
-      error: 'no LLM provider is configured',
+      error:
+        'no LLM provider is configured: connect a model to the company, or have the operator set SERVICE_DEFAULT_LLM_PROVIDER',
     });
   });
 

@@ -74,7 +74,8 @@ export async function chooseModel(
     agent.model ??
     config.default_llm_model ??
     (await fallbackModel(provider, { family: provider.family, model: null }));
-  if (model === null) throw new RunFailure('config', 'no model is configured');
+  if (model === null)
+    throw new RunFailure('config', 'the agent names no model, and SERVICE_DEFAULT_LLM_MODEL is not set');
   const held = listedFetch(database, { ...asking, door: 'model' }, fetchFor(config, provider.base_url));
   return { provider: { ...provider, fetch: held }, model, provider_id: null };
 }
@@ -85,7 +86,9 @@ async function whyNone(tx: Tx, company_id: string): Promise<string> {
     ? stated(
         'no LLM provider is configured for this agent: choose one for it, or a default provider of the company',
       )
-    : stated('no LLM provider is configured');
+    : stated(
+        'no LLM provider is configured: connect a model to the company, or have the operator set SERVICE_DEFAULT_LLM_PROVIDER',
+      );
 }
 
 /** The company's provider for the agent; undefined if it uses the instance's. */
