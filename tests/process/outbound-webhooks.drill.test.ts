@@ -187,7 +187,9 @@ describe('an outbound webhook', () => {
     const named = await listen(mine, { url: `http://localhost:${elsewhere.port}/` });
     await issue(mine, 'inside');
     const kept = await one(named, ({ attempts }) => attempts === 1);
-    expect(kept.error).toBe('request to localhost refused: it resolves to an address that is not allowed');
+    expect(kept.error).toBe(
+      'request to localhost refused: it resolves to an address that is not allowed, unless the operator lists the host in SERVICE_WEBHOOK_ALLOWED_HOSTS',
+    );
     expect(elsewhere.count()).toBe(0);
   });
 

@@ -190,6 +190,23 @@ describe('the guarded fetch', () => {
     expect((await byName(`http://peer.example:${port}/`)).status).toBe(200);
   });
 
+  it('says where the operator could exempt a host, unless nothing exempts its address', async () => {
+    const why = async (address: string, url: string) => {
+      const lookup = to(address);
+      const guarded = createGuardedFetch({ egress: 'public', allowed_in: 'SERVICE_X_HOSTS', lookup });
+      return guarded(url).catch((error: unknown) => (error as Error).message);
+    };
+    const hint = ', unless the operator lists the host in SERVICE_X_HOSTS';
+    expect(await why('10.0.0.1', 'http://hooks.example/')).toBe(
+      `request to hooks.example refused: it resolves to an address that is not allowed${hint}`,
+    );
+    expect(await why('10.0.0.1', 'http://10.0.0.1/')).toBe(
+      `request to 10.0.0.1 refused: address is not allowed${hint}`,
+    );
+    for (const url of ['http://metadata.example/', 'http://169.254.169.254/'])
+      expect(await why('169.254.169.254', url)).toMatch(/not allowed$/);
+  });
+
   it('keeps to the only hosts it may reach, redirects included', async () => {
     const only = createGuardedFetch({ egress: 'any', only_hosts: ['127.0.0.1'] });
     expect((await only(`http://127.0.0.1:${port}/`)).status).toBe(200);

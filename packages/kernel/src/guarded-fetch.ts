@@ -15,6 +15,8 @@ export interface GuardedFetchOptions {
   egress: EgressPolicy;
   /** Hosts (`name` or `name:port`) exempt from the `public` policy; metadata addresses stay refused. */
   allow_hosts?: readonly string[];
+  /** The variable that lists them, for the words of a refusal. */
+  allowed_in?: string;
   /** The only hosts that may be reached, redirects included: keeps a key from following a redirect elsewhere. */
   only_hosts?: readonly string[];
   /** Name resolution; by default that of the system's name servers. */
@@ -122,14 +124,14 @@ async function portable(input: Parameters<typeof fetch>[0], init: RequestInit = 
 }
 
 export function guardedConnector(options: GuardedFetchOptions): buildConnector.connector {
-  const { egress, lookup = usualLookup } = options;
+  const { egress, lookup = usualLookup, allowed_in } = options;
   const allowed = hostSet(options.allow_hosts ?? []);
   const only = options.only_hosts ? hostSet(options.only_hosts) : null;
   const { buildConnector } = undici();
   // Over HTTP/2 a request that is given up leaves its connection in use for the next ones, even if it is dead.
-  const connector = (policy: EgressPolicy) =>
-    buildConnector({ lookup: guardedLookup(policy, lookup), allowH2: false });
-  const connectors = { public: connector('public'), any: connector('any') };
+  const connector = (policy: EgressPolicy, hint?: string) =>
+    buildConnector({ lookup: guardedLookup(policy, lookup, hint), allowH2: false });
+  const connectors = { public: connector('public', allowed_in), any: connector('any') };
   return (target, done) => {
     const { hostname } = target;
     const names = [hostname, `${hostname}:${target.port || (target.protocol === 'https:' ? '443' : '80')}`];
@@ -138,25 +140,37 @@ export function guardedConnector(options: GuardedFetchOptions): buildConnector.c
     const policy = isIn(allowed) ? 'any' : egress;
     // The socket never looks up a literal, so it is checked here.
     if (isIP(hostname) !== 0 && isForbiddenAddress(hostname, policy)) {
-      return done(new EgressError(hostname, 'address is not allowed'), null);
+      return done(new EgressError(hostname, `address is not allowed${remedy([hostname], allowed_in)}`), null);
     }
     connectors[policy](target, done);
   };
 }
 
 /** A lookup whose result is what the socket connects to; a name is refused if any of its addresses is forbidden. */
-export function guardedLookup(policy: EgressPolicy, lookup: Lookup = usualLookup): LookupFunction {
+export function guardedLookup(
+  policy: EgressPolicy,
+  lookup: Lookup = usualLookup,
+  allowed_in?: string,
+): LookupFunction {
   return (hostname, wanted, done) => {
-    lookup(hostname, (error, addresses) => {
+    lookup(hostname, (error, found) => {
       if (error) return done(error, []);
-      const [first] = addresses;
-      if (!first || addresses.some(({ address }) => isForbiddenAddress(address, policy))) {
-        return done(new EgressError(hostname, 'it resolves to an address that is not allowed'), []);
+      const [first] = found;
+      const addresses = found.map(({ address }) => address);
+      if (!first || addresses.some((address) => isForbiddenAddress(address, policy))) {
+        const reason = `it resolves to an address that is not allowed${remedy(addresses, allowed_in)}`;
+        return done(new EgressError(hostname, reason), []);
       }
-      if (wanted.all) done(null, addresses);
+      if (wanted.all) done(null, found);
       else done(null, first.address, first.family);
     });
   };
+}
+
+/** What the operator could do: nothing where an address is refused whatever is listed. */
+function remedy(addresses: readonly string[], allowed_in: string | undefined): string {
+  const isLost = addresses.some((address) => isForbiddenAddress(address, 'any'));
+  return allowed_in === undefined || isLost ? '' : `, unless the operator lists the host in ${allowed_in}`;
 }
 
 /** One for all: names wait for each other only there. */

@@ -81,7 +81,11 @@ export class McpServers {
   constructor(options: McpServersOptions) {
     this.#options = options;
     const { mcp_allowed_hosts: allow_hosts } = options.config;
-    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts });
+    this.#fetch = createGuardedFetch({
+      egress: 'public',
+      allow_hosts,
+      allowed_in: 'SERVICE_MCP_ALLOWED_HOSTS',
+    });
     this.#programs = new McpPrograms(options);
   }
 

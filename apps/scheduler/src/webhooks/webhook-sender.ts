@@ -72,8 +72,16 @@ export class WebhookSender {
   constructor(options: WebhookSenderOptions) {
     this.#options = options;
     const { webhook_allowed_hosts, a2a_push_allowed_hosts, public_url } = options.config;
-    this.#fetch = createGuardedFetch({ egress: 'public', allow_hosts: webhook_allowed_hosts });
-    this.#push = createGuardedFetch({ egress: 'public', allow_hosts: a2a_push_allowed_hosts });
+    this.#fetch = createGuardedFetch({
+      egress: 'public',
+      allow_hosts: webhook_allowed_hosts,
+      allowed_in: 'SERVICE_WEBHOOK_ALLOWED_HOSTS',
+    });
+    this.#push = createGuardedFetch({
+      egress: 'public',
+      allow_hosts: a2a_push_allowed_hosts,
+      allowed_in: 'SERVICE_A2A_PUSH_ALLOWED_HOSTS',
+    });
     this.#taskBodies = pushBodies(public_url);
     this.#off = options.listener.on('events', () => {
       if (this.#listening) this.kick();

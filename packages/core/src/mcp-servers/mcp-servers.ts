@@ -246,7 +246,7 @@ function assertPlace(
   { url, headers, command, env }: Place,
   { allowed_hosts, commands }: McpServerRules,
 ): void {
-  if (url !== undefined) assertAllowedUrl(url, allowed_hosts);
+  if (url !== undefined) assertAllowedUrl(url, { allowed_hosts, variable: 'SERVICE_MCP_ALLOWED_HOSTS' });
   if (headers !== undefined) assertHeaders(headers);
   if (command === undefined || command === null) {
     if (env !== undefined && Object.keys(env).length > 0) throw invalid('env goes with a command');

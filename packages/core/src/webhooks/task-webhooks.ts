@@ -34,7 +34,7 @@ export async function putTaskWebhook(
   vault: Vault,
   rules: WebhookRules,
 ): Promise<void> {
-  assertAllowedUrl(url, rules.allowed_hosts);
+  assertAllowedUrl(url, { ...rules, variable: 'SERVICE_A2A_PUSH_ALLOWED_HOSTS' });
   const from_seq = await listenFromNow(tx);
   await lockByName(tx, `push configurations of ${task.id}`);
   const known = await tx

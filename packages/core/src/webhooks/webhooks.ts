@@ -64,7 +64,7 @@ export async function createWebhook(
 ): Promise<NewWebhook> {
   const { url, events, secret = newToken() } = input;
   assertKnownPatterns(events);
-  assertAllowedUrl(url, rules.allowed_hosts);
+  assertAllowedUrl(url, { ...rules, variable: 'SERVICE_WEBHOOK_ALLOWED_HOSTS' });
   const id = newId();
   const secret_sealed = vault.seal(secret, place(id));
   await assertRoom(tx, 'webhooks', company_id);
@@ -89,7 +89,7 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const { url, events, secret, enabled } = input;
   if (events !== undefined) assertKnownPatterns(events);
-  if (url !== undefined) assertAllowedUrl(url, rules.allowed_hosts);
+  if (url !== undefined) assertAllowedUrl(url, { ...rules, variable: 'SERVICE_WEBHOOK_ALLOWED_HOSTS' });
   // Whoever chooses where it goes, or switches it on again, answers for it.
   const answered =
     url !== undefined || secret !== undefined || enabled === true
