@@ -33,6 +33,7 @@ describe('what a command is about', () => {
     expect(() => parseCommand(['workers', 'feed'])).toThrow(
       /^there is no workers feed; usage:\n  workers list/,
     );
+    expect(() => parseCommand(['workers'])).toThrow(/^workers needs a verb; usage:\n  workers list/);
     expect(() => parseCommand([])).toThrow(/^usage: npm run ctl/);
   });
 });

@@ -58,7 +58,8 @@ export function parseCommand(argv: readonly string[]): {
   const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   if (!command) {
     const usages = Object.values(verbs).map(({ usage }) => `  ${usage}`);
-    throw new UsageError([`there is no ${[noun, verb].join(' ').trim()}; usage:`, ...usages].join('\n'));
+    const fault = verb === '' ? `${noun} needs a verb` : `there is no ${noun} ${verb}`;
+    throw new UsageError([`${fault}; usage:`, ...usages].join('\n'));
   }
   const named = [...(command.required ?? []), ...(command.optional ?? [])];
   const options = Object.fromEntries([

@@ -46,6 +46,14 @@ describe('companies export and import', () => {
       const keys = ['--provider-keys', join(folder, 'keys')];
       const unread = ctl('import', '--file', file, '--slug', 'x', ...keys);
       await expect(unread).rejects.toThrow(new UsageError(`${join(folder, 'keys')} is not JSON`));
+      for (const unreadable of [folder, join(folder, 'nothing')])
+        for (const options of [
+          ['--file', unreadable],
+          ['--file', file, '--provider-keys', unreadable],
+        ])
+          await expect(ctl('import', '--slug', 'x', ...options)).rejects.toThrow(
+            new RegExp(`^${unreadable} can't be read: E(ISDIR|NOENT)$`),
+          );
       await expect(ctl('import', '--slug', 'x')).rejects.toThrow('either --file or --template');
       await expect(ctl('import', '--template', 'nope', '--slug', 'x')).rejects.toThrow(
         'there is no template nope: `companies templates` lists them',

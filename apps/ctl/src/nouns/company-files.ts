@@ -46,17 +46,27 @@ async function exportToFile(context: CommandContext): Promise<Answer> {
 async function bundleOf({ options: { file, template } }: CommandContext) {
   if ((file === undefined) === (template === undefined))
     throw new UsageError('either --file or --template is required');
-  if (template === undefined) return readBundle(await readFile(file!));
+  if (template === undefined) return readBundle(await contentOf(file!));
   const known = await listTemplates(folder);
   if (known.every(({ slug }) => slug !== template))
     throw new UsageError(`there is no template ${template}: \`companies templates\` lists them`);
   return companyTemplate(folder, template);
 }
 
-async function jsonIn(file: string): Promise<unknown> {
-  const text = await readFile(file, 'utf8');
+/** The system names the file of one that can't be opened, but not of one that can't be read. */
+async function contentOf(file: string): Promise<Buffer> {
   try {
-    return JSON.parse(text);
+    return await readFile(file);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new UsageError(`${file} can't be read: ${String(error.code)}`);
+  }
+}
+
+async function jsonIn(file: string): Promise<unknown> {
+  const content = await contentOf(file);
+  try {
+    return JSON.parse(content.toString());
   } catch {
     throw new UsageError(`${file} is not JSON`);
   }

@@ -1,4 +1,4 @@
-import { companyRoles, type CompanyRole } from '@acp/contract';
+import { companyRoles, type CompanyRole, createValidator, MintBoardUserKey } from '@acp/contract';
 import {
   deleteBoardUserKey,
   findBoardUserKey,
@@ -12,6 +12,7 @@ import { type Answer, type Command, type CommandContext, option, table, UsageErr
 import { companyOf } from './company-of.ts';
 
 const operator = systemActor('operator');
+const newKey = createValidator(MintBoardUserKey, 'key');
 
 async function mint(context: CommandContext): Promise<Answer> {
   const company = await companyOf(context);
@@ -20,7 +21,8 @@ async function mint(context: CommandContext): Promise<Answer> {
   const days = context.options['expires-in-days'];
   if (days !== undefined && !/^[1-9]\d{0,3}$/.test(days))
     throw new UsageError('--expires-in-days is a number of days');
-  const input = { role, label: context.options.label ?? null, expires_in_days: days ? Number(days) : null };
+  const expires_in_days = days === undefined ? null : Number(days);
+  const input = newKey({ role, label: context.options.label ?? null, expires_in_days });
   const key = await transaction(context.database, (tx) => mintBoardUserKey(tx, operator, company.id, input));
   return { value: key, text: `${key.raw_key}\n(${role} of ${company.slug}; shown this once)` };
 }

@@ -8,6 +8,7 @@ import { eq } from 'drizzle-orm';
 import type { Command } from '../command.ts';
 import { keys } from './keys.ts';
 import { users } from './users.ts';
+import { workers } from './workers.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -40,6 +41,25 @@ async function account() {
   expect(await signedIn()).toBe(true);
   return { id: user.id, email, signedIn, opens, events };
 }
+
+describe('what the API would refuse', () => {
+  const long = 'x'.repeat(501);
+  it.each([
+    ['a user without a name', users.create, { email: 'a@example.com', name: '' }, /^user\.display_name /],
+    ['a user with too long a name', users.create, { email: 'a@example.com', name: long }, /^user\.display/],
+    ['a worker without a name', workers.create, { name: ' ' }, /^worker\.name /],
+    ['a worker with too many tags', workers.create, { name: 'w', tags: 'x,'.repeat(101) }, /^worker\.tags /],
+  ])('is refused here: %s', async (_what, command, options, message) => {
+    await expect(run(command, options)).rejects.toThrow(message);
+  });
+
+  it('is refused here: a key with too long a label', async () => {
+    const { slug } = await createCompany(database.db);
+    await expect(run(keys.mint, { company: slug, role: 'viewer', label: long })).rejects.toThrow(
+      /^key\.label /,
+    );
+  });
+});
 
 describe('users', () => {
   it('reset-password sets the given one, or one that is printed once; sessions end, and the security log says so', async () => {

@@ -1,4 +1,4 @@
-import { instanceRoles, type InstanceRole } from '@acp/contract';
+import { createValidator, CreateUser, instanceRoles, type InstanceRole } from '@acp/contract';
 import {
   deactivateUser,
   enrolUser,
@@ -15,6 +15,7 @@ import { newToken, Vault } from '@acp/kernel';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
 
 const operator = systemActor('operator');
+const newUser = createValidator(CreateUser, 'user');
 const columns = ['id', 'email', 'display_name', 'instance_role', 'is_active', 'last_login_at'];
 
 /** The password from the option, or a random one that is printed once. */
@@ -37,17 +38,16 @@ async function create(context: CommandContext): Promise<Answer> {
   const email = option(context, 'email');
   if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new UsageError('--email is not an e-mail address');
   const { password, generated } = passwordOf(context);
-  const password_hash = await hashChosenPassword(context.database.db, password, [
+  const input = newUser({
     email,
-    context.options.name ?? '',
-  ]);
+    password,
+    display_name: context.options.name ?? email,
+    instance_role: role,
+  });
+  const { display_name } = input;
+  const password_hash = await hashChosenPassword(context.database.db, password, [email, display_name]);
   const user = await transaction(context.database, (tx) =>
-    enrolUser(tx, operator, {
-      email,
-      display_name: context.options.name ?? email,
-      password_hash,
-      instance_role: role,
-    }),
+    enrolUser(tx, operator, { email, display_name, password_hash, instance_role: role }),
   );
   const value = { ...user, ...(generated ? { password } : {}) };
   return { value, text: `created ${email} (${role})${generated ? `, password ${password}` : ''}` };

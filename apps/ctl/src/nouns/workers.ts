@@ -1,4 +1,4 @@
-import type { AdminWorker } from '@acp/contract';
+import { type AdminWorker, createValidator, CreateWorker } from '@acp/contract';
 import { createWorker, listAdminWorkers, moveWorker, systemActor, type WorkerMove } from '@acp/core';
 import { transaction } from '@acp/db';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
@@ -6,6 +6,7 @@ import { type Answer, type Command, type CommandContext, option, table, UsageErr
 const operator = systemActor('operator');
 const columns = ['id', 'name', 'status', 'online', 'tags', 'running', 'version', 'last_seen_at'];
 const LARGEST_PAGE = 200;
+const newWorker = createValidator(CreateWorker, 'worker');
 
 async function everyWorker({ database, options }: CommandContext) {
   const found: AdminWorker[] = [];
@@ -43,10 +44,8 @@ async function create(context: CommandContext): Promise<Answer> {
     .split(',')
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
-  const name = option(context, 'name');
-  const created = await transaction(context.database, async (tx) =>
-    createWorker(tx, operator, { name, tags }),
-  );
+  const input = newWorker({ name: option(context, 'name'), tags });
+  const created = await transaction(context.database, async (tx) => createWorker(tx, operator, input));
   return {
     value: created,
     text: `created worker ${created.worker_id}; its key, shown this once: ${created.api_key}`,
