@@ -85,7 +85,7 @@ async function newcomer(
     throw forbidden(
       email !== null && !email_verified
         ? 'no account belongs to this sign-in: the provider has not verified your e-mail address'
-        : 'no account belongs to this sign-in',
+        : 'no account belongs to this sign-in: ask an administrator for an invite, and open its link first',
     );
   }
   if (email === null) throw forbidden('the provider does not share your e-mail address');

@@ -57,7 +57,7 @@ export async function obey(
       await recordChanges(tx, actor, [
         changeOfChannel(channel, 'channel.unpaired', { user_id: actor.user_id }),
       ]);
-      return null;
+      return 'You are not paired any more: to write here again, ask for a new code in your profile.';
     case 'help':
     case 'start':
       return HELP;

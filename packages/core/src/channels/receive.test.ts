@@ -181,6 +181,17 @@ describe('a paired person', () => {
     expect(await chatsHere()).toEqual([]);
   });
 
+  it('is told that the pairing has ended, by the last message there is', async () => {
+    await person('member', '7');
+    await hear(words('7', '!unpair'), words('7', 'hello'));
+    expect((await said())[0]).toContain('not paired any more');
+    expect(await inTx((tx) => dueOutgoing(tx, hold, 9))).toMatchObject([
+      { allowed: true },
+      { body: expect.stringContaining('ask for a code') },
+    ]);
+    expect(await chatsHere()).toEqual([]);
+  });
+
   it('speaks to the only agent there is, in a private chat of the channel; a message that comes twice counts once', async () => {
     const agent = await createAgent(db(), company);
     const { user_id } = await person('member', '7');

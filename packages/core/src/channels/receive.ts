@@ -112,13 +112,14 @@ async function hear(
 ): Promise<void> {
   const { conversation, thread, message_id, is_private } = incoming;
   const reply_to = is_private ? null : message_id;
-  const say = async (body: string) =>
-    queueNotice(tx, channel.id, { user_id: actor.user_id, conversation, thread, reply_to }, body);
+  const say = async (body: string, user_id: string | null = actor.user_id) =>
+    queueNotice(tx, channel.id, { user_id, conversation, thread, reply_to }, body);
   if (actor.must_enrol) return say('A second factor is required of you: sign in and set one up first.');
   const command = commandOf(incoming.text);
   if (command !== null) {
     const answer = await obey(tx, channel, actor, incoming, command);
-    if (answer !== null) await say(answer);
+    // What goes to a user is sent only while that user is paired.
+    if (answer !== null) await say(answer, command.name === 'unpair' ? null : actor.user_id);
     return;
   }
   if (!mayWrite(actor, channel))
