@@ -90,7 +90,10 @@ export class Vault {
   }
 
   #sealingKey(): Buffer {
-    if (!this.#current) throw unavailable('secrets cannot be stored: SERVICE_ENCRYPTION_KEY is not set');
+    if (!this.#current)
+      throw unavailable(
+        'secrets cannot be stored: SERVICE_ENCRYPTION_KEY is not set; have the operator make a key (`ctl secrets make-key`) and start again',
+      );
     return this.#current;
   }
 
