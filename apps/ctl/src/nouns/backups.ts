@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import {
@@ -15,6 +14,7 @@ import { type Database, isRestoring, migrationStatus } from '@acp/db';
 import { printable, Vault } from '@acp/kernel';
 import { openStorage } from '@acp/storage';
 import { type Answer, type Command, type CommandContext, option, table, UsageError } from '../command.ts';
+import { openGiven } from '../given-file.ts';
 import { withNewFile } from '../new-file.ts';
 import { shrinkHeap } from '../shrink-heap.ts';
 
@@ -82,7 +82,8 @@ async function listFiles({ config }: CommandContext): Promise<Answer> {
 /** A path, or the name of a backup in the store. */
 function opener(context: CommandContext, { store, prefix }: BackupStore): () => Promise<Readable> {
   const file = option(context, 'file');
-  if (file.includes('/') || file.includes(path.sep)) return async () => createReadStream(file);
+  if (file.includes('/') || file.includes(path.sep))
+    return async () => (await openGiven(file)).createReadStream();
   return async () => {
     const body = await store.get(prefix + file);
     if (body === undefined) throw new UsageError(`there is no backup ${file}: see db backups`);

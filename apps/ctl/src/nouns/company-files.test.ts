@@ -52,7 +52,7 @@ describe('companies export and import', () => {
           ['--file', file, '--provider-keys', unreadable],
         ])
           await expect(ctl('import', '--slug', 'x', ...options)).rejects.toThrow(
-            new RegExp(`^${unreadable} can't be read: E(ISDIR|NOENT)$`),
+            new RegExp(`^${unreadable} can't be read: (it is a folder|ENOENT)$`),
           );
       await expect(ctl('import', '--slug', 'x')).rejects.toThrow('either --file or --template');
       await expect(ctl('import', '--template', 'nope', '--slug', 'x')).rejects.toThrow(

@@ -11,9 +11,9 @@ import {
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { pickEnvironment, repositoryRoot, Vault } from '@acp/kernel';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Answer, type Command, type CommandContext, table, UsageError } from '../command.ts';
+import { openGiven } from '../given-file.ts';
 import { writeNewFile } from '../new-file.ts';
 import { companyOf } from './company-of.ts';
 
@@ -53,14 +53,9 @@ async function bundleOf({ options: { file, template } }: CommandContext) {
   return companyTemplate(folder, template);
 }
 
-/** The system names the file of one that can't be opened, but not of one that can't be read. */
 async function contentOf(file: string): Promise<Buffer> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error;
-    throw new UsageError(`${file} can't be read: ${String(error.code)}`);
-  }
+  await using handle = await openGiven(file);
+  return handle.readFile();
 }
 
 async function jsonIn(file: string): Promise<unknown> {
