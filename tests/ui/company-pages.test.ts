@@ -463,9 +463,7 @@ it('an admin adds a webhook, sees its secret once and its deliveries, has one se
   const admin = Browser.of(app, cast.admin);
   const path = `${base}/webhooks`;
   const refused = await admin.post(path, { url: 'http://10.0.0.1/', events: 'issue.*' });
-  expect(errorOf(refused.text, 'url')).toBe(
-    'Names a private address: only the operator can allow it, in SERVICE_WEBHOOK_ALLOWED_HOSTS.',
-  );
+  expect(errorOf(refused.text, 'url')).toMatch(/^Names a private .*SERVICE_WEBHOOK_ALLOWED_HOSTS\.$/);
   expect(refused.text).toContain('value="issue.*"');
   const input = { url: 'https://example.com/hook', events: 'issue.*, approval.created' };
   const made = await admin.post(path, input);

@@ -19,7 +19,7 @@ export function assertBaseUrl(text: string, { egress }: ProviderRules, field = '
 }
 
 /** Hosts on private addresses that the operator allows for a purpose, and the variable that lists them. */
-export interface AllowedHosts {
+interface AllowedHosts {
   /** `name` or `name:port`. */
   allowed_hosts: readonly string[];
   variable: string;
