@@ -193,6 +193,7 @@ createInterface(process.stdin).on('line', (line) => {
       return send('event_handled', { event_type: payload.event_type, result: null });
     case 'run_job':
       state.jobs.push(payload);
+      if (config.keeps_jobs) return undefined;
       return send('job_result', { job_name: payload.job_name, result: { ran: true } });
     case 'deliver_webhook': {
       const { body_file } = payload;

@@ -1,6 +1,7 @@
 /** What becomes of plugins and MCP programs when a scheduler that runs them ends. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import path from 'node:path';
+import type { PluginJob } from '@acp/contract';
 import { waitFor } from '@acp/testkit';
 import { heldBy, programHolder } from '../plugins/holders.ts';
 import { killScheduler } from './api.ts';
@@ -40,6 +41,25 @@ describe('schedulers', () => {
     for (const plugin of plugins)
       expect(await tiers.operator.result(plugin, 'echo', { text: 'here' })).toMatchObject({ text: 'here' });
     expect(third.log.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  it('one that is killed in the middle of a plugin’s job leaves no run that never ends', async () => {
+    const { db, api, operator, schedulers } = tiers;
+    const plugin = await operator.running({ keeps_jobs: true });
+    await db.database.pool.query(`update plugin_jobs set next_run_at = now() - interval '1 hour'`);
+    const runs = async () => {
+      const jobs = await api.call<PluginJob[]>('GET', `/api/plugins/${plugin.id}/jobs`);
+      return jobs.flatMap((job) => job.runs);
+    };
+    await waitFor(async () => (await runs()).length === 1, { what: 'the run' });
+    const [first, second] = schedulers;
+    const holder = (await heldBy(db, [first.pid]).catch(() => false)) ? first : second;
+    await killScheduler(db, holder);
+    await waitFor(async () => (await runs()).at(-1)?.status !== 'running', { what: 'the end of the run' });
+    expect((await runs()).at(-1)).toMatchObject({
+      status: 'failed',
+      error: 'the process ended before it answered',
+    });
   });
 
   it('one that is killed with an MCP program leaves it to another, which answers the calls', async () => {

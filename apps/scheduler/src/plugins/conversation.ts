@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HostMessage, PluginMessage } from '@acp/contract';
 import { conflict, mapTexts, said, storableText, unavailable } from '@acp/kernel';
 import { ProtocolError } from '@acp/plugin-protocol';
+import { messageBody } from './message-body.ts';
 
 type Answer = PluginMessage['payload'];
 type Outcome = Extract<PluginMessage, { type: 'tool_result' | 'job_result' }>['payload'];
@@ -79,6 +80,18 @@ export class Conversation {
     const failure = failureOf(error);
     if (failure !== null) throw conflict(failure);
     return result;
+  }
+
+  /** Not answered. @param place writes a body that is too long for a line where the plugin finds it */
+  async webhook(
+    path: string,
+    headers: Record<string, string>,
+    body: Uint8Array,
+    place: (bytes: Uint8Array) => Promise<string>,
+  ): Promise<void> {
+    const about = { path, headers };
+    const held = await messageBody(body, about, place);
+    this.#send({ type: 'deliver_webhook', payload: { ...about, ...held } });
   }
 
   async health(timeout_ms: number): Promise<void> {

@@ -241,6 +241,39 @@ describe('a plugin that knows no more than the specification', () => {
   });
 });
 
+it('a job whose end falls into a loss of the database’s connections has the outcome that the plugin answered, and runs again', async () => {
+  const { pool } = kit.database;
+  const id = await running();
+  const tick = async () =>
+    pool.query(`update plugin_jobs set next_run_at = now() - interval '1 hour' where plugin_id = $1`, [id]);
+  const runs = async () =>
+    (await pool.query(`select status, error from plugin_job_runs where plugin_id = $1`, [id])).rows;
+  const holder = await pool.connect();
+  // A run can begin, but its end can't be written.
+  await pool.query(`
+    create function hold_end() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(4711); return new; end $$;
+    create trigger hold_end before update on plugin_job_runs for each row execute function hold_end()`);
+  await holder.query('select pg_advisory_lock(4711)');
+  await tick();
+  const waiting = async (): Promise<number[]> =>
+    (await pool.query(`select pid from pg_locks where locktype = 'advisory' and not granted`)).rows.map(
+      ({ pid }) => pid,
+    );
+  for (let cut = 0; cut < 2; cut += 1) {
+    await waitFor(async () => (await waiting()).length > 0, { what: 'the end of the run' });
+    for (const pid of await waiting()) await pool.query('select pg_terminate_backend($1)', [pid]);
+    await waitFor(async () => (await waiting()).length === 0);
+  }
+  await holder.query('select pg_advisory_unlock(4711)');
+  holder.release();
+  await waitFor(async () => (await runs())[0]?.status !== 'running', { what: 'the outcome' });
+  expect(await runs()).toEqual([{ status: 'succeeded', error: null }]);
+  await tick();
+  await waitFor(async () => (await runs()).length === 2, { what: 'the next run' });
+  await pool.query('drop trigger hold_end on plugin_job_runs');
+});
+
 describe('a plugin without walls', () => {
   it('that does not answer health checks is ended, and started again', async () => {
     const id = await running({ deaf: true });

@@ -1,6 +1,5 @@
 import {
   claimPlugin,
-  failLostJobRuns,
   leaveHosts,
   reportPluginHost,
   pluginEnded,
@@ -214,10 +213,7 @@ export class PluginHost {
     const { hold } = runner;
     if (this.#runners.get(hold.plugin_id) === runner) this.#runners.delete(hold.plugin_id);
     try {
-      await transaction(database, async (tx) => {
-        await failLostJobRuns(tx, hold);
-        await pluginEnded(tx, hold, end, PAUSE_MS);
-      });
+      await transaction(database, async (tx) => pluginEnded(tx, hold, end, PAUSE_MS));
     } catch (error) {
       // The lease expires, and its next owner sees that the plugin was running.
       logger.warn('the end of a plugin could not be recorded', { plugin_id: hold.plugin_id, error });
@@ -274,11 +270,9 @@ export class PluginHost {
 
   async #runJobs(): Promise<void> {
     const { database, name } = this.#set;
-    const due = await transaction(database, async (tx) => takeDueJobs(tx, name));
-    for (const job of due)
-      void this.#runners
-        .get(job.plugin_id)
-        ?.runJob(job)
-        .catch(() => undefined);
+    const runners = [...this.#runners.values(), ...this.#leaving];
+    const in_progress = runners.flatMap(({ jobs }) => jobs.in_progress);
+    const due = await transaction(database, async (tx) => takeDueJobs(tx, name, in_progress));
+    for (const job of due) void this.#runners.get(job.plugin_id)?.jobs.run(job);
   }
 }

@@ -1,18 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CheckedManifest, PLUGIN_PROTOCOL_VERSION, type PluginMessage } from '@acp/contract';
-import {
-  type DueJob,
-  endJobRun,
-  pluginReady,
-  type PluginHold,
-  type PluginRow,
-  resolveSecrets,
-} from '@acp/core';
+import { pluginReady, type PluginHold, type PluginRow, resolveSecrets } from '@acp/core';
 import { transaction } from '@acp/db';
 import {
   conflict,
   type Controller,
-  mapTexts,
   notFound,
   Scrubber,
   ServiceError,
@@ -24,17 +16,15 @@ import { Conversation } from './conversation.ts';
 import { EventPump } from './event-pump.ts';
 import { HostRequests } from './host-requests.ts';
 import { type InputValidators, inputValidators } from './input-validators.ts';
+import { JobRuns } from './job-runs.ts';
 import { PluginLog } from './plugin-log.ts';
 import { type PluginProcess, type ProcessEnd, startProcess } from './plugin-lines.ts';
 import { prepareStart, type PreparedStart } from './prepare-start.ts';
 import type { RunnerParts } from './runner-parts.ts';
-import { messageBody } from './message-body.ts';
 
 /** Consecutive health checks without an answer after which it counts as hung. */
 const MOST_SILENCES = 2;
 const STDERR_SHOWN = 2000;
-/** Maximum length of a job's result, in characters of JSON: a longer one is not stored. */
-const LONGEST_RESULT = 20_000;
 const LONGEST_CODE = 100;
 
 /** One plugin owned by this scheduler: from writing its binary to the end of its process. */
@@ -47,6 +37,7 @@ export class PluginRunner {
   checked_at: Date | null = null;
   /** Which event it left unanswered, and how; shown on its page until it handles one. */
   complaint: string | null = null;
+  readonly jobs: JobRuns;
   readonly #plugin: PluginRow;
   readonly #parts: RunnerParts;
   readonly #log: PluginLog;
@@ -71,6 +62,14 @@ export class PluginRunner {
     this.#parts = parts;
     this.ended = this.#end.promise;
     this.#log = new PluginLog(plugin.id, parts, new Scrubber());
+    this.jobs = new JobRuns({
+      ...parts,
+      conversation: this.#conversation,
+      log: this.#log,
+      time_ms: parts.times.job,
+      clean: (text) => this.#clean(text),
+      signal: this.#over.signal,
+    });
     this.#requests = new HostRequests({
       ...parts,
       plugin_id: plugin.id,
@@ -119,28 +118,12 @@ export class PluginRunner {
 
   /** @throws unavailable if it does not read its messages, conflict for headers that are too long for one */
   async webhook(path: string, headers: Record<string, string>, body: Uint8Array): Promise<void> {
-    const about = { path, headers };
-    const held = await messageBody(body, about, async (bytes) => this.#prepared!.placeBody(bytes));
-    this.#running().send({ type: 'deliver_webhook', payload: { ...about, ...held } });
+    await this.#conversation.webhook(path, headers, body, async (bytes) => this.#prepared!.placeBody(bytes));
   }
 
   /** Call when there are new events. */
   kick(): void {
     if (this.isReady) this.#pump?.kick();
-  }
-
-  async runJob({ run_id, name, config, scheduled_at }: DueJob): Promise<void> {
-    const { database, times } = this.#parts;
-    try {
-      const result = await this.#conversation.job({ job_name: name, config, scheduled_at }, times.job);
-      const kept = JSON.stringify(result).length > LONGEST_RESULT ? null : result;
-      const clean = mapTexts(kept, (text) => this.#clean(text));
-      await endJobRun(database.db, run_id, { status: 'succeeded', result: clean });
-    } catch (err) {
-      const error = this.#clean(err instanceof ServiceError ? err.message : 'the job failed');
-      await endJobRun(database.db, run_id, { status: 'failed', error });
-      this.#log.add({ type: 'error', level: 'error', message: `job ${name}: ${error}` });
-    }
   }
 
   /** Asks it to end and waits; it has 5 s. */

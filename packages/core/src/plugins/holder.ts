@@ -3,6 +3,7 @@ import { schema, signal, type Tx } from '@acp/db';
 import { stated } from '@acp/kernel';
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { systemActor } from '../activity/index.ts';
+import { failLostJobRuns } from './jobs.ts';
 import { noteHeldByOthers, noteReleased, placeNames } from './names.ts';
 import { registerManifest } from './register.ts';
 import { stopped } from './start-stop.ts';
@@ -91,6 +92,7 @@ export async function claimPlugin(
   const [taken] = rows;
   if (taken === undefined) return undefined;
   const [row] = await tx.select().from(plugins).where(eq(plugins.id, taken.id));
+  await failLostJobRuns(tx, taken.id, row!.fence - 1);
   if (!isUp(row!)) return row;
   return moveTo(tx, host, row!, 'errored', {
     message: stated('the scheduler that ran it was lost'),
@@ -179,6 +181,7 @@ export async function pluginEnded(
 ): Promise<PluginRow | undefined> {
   const held = await lockHeld(tx, hold);
   if (held === undefined) return undefined;
+  await failLostJobRuns(tx, held.id, held.fence);
   if (!held.wanted) return stopped(tx, host, held, 'stopped');
   if (end.how !== 'failed') return handedOver(tx, held);
   const row = await failed(tx, held, end.error, pause_ms);

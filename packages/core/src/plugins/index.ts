@@ -35,7 +35,7 @@ export {
   renewHolds,
 } from './holder.ts';
 export type { PluginEnd, PluginHold } from './holder.ts';
-export { endJobRun, failLostJobRuns, deleteOldJobRuns, takeDueJobs } from './jobs.ts';
+export { endJobRun, deleteOldJobRuns, takeDueJobs } from './jobs.ts';
 export type { DueJob } from './jobs.ts';
 export { manifestOf } from './manifest.ts';
 export {

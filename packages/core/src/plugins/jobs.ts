@@ -1,6 +1,5 @@
 import { schema, storedNow, type Tx } from '@acp/db';
-import { and, eq, sql } from 'drizzle-orm';
-import type { PluginHold } from './holder.ts';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { databaseNow, nextRun } from './register.ts';
 
 const { plugin_job_runs, plugin_jobs } = schema;
@@ -17,8 +16,15 @@ export interface DueJob {
 
 const BATCH = 50;
 
-/** Claims due jobs of a scheduler's running plugins. A job runs once, however many ticks were missed. */
-export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
+/**
+ * Claims due jobs of a scheduler's running plugins. A job runs once, however many ticks were missed.
+ * @param in_progress the runs that the scheduler has not reported the end of
+ */
+export async function takeDueJobs(
+  tx: Tx,
+  held_by: string,
+  in_progress: readonly string[],
+): Promise<DueJob[]> {
   const { rows } = await tx.execute<{
     plugin_id: string;
     fence: string;
@@ -42,6 +48,13 @@ export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
     update plugin_jobs j set next_run_at = n.next_run_at
     from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) as n(plugin_id uuid, name text, next_run_at timestamptz)
     where j.plugin_id = n.plugin_id and j.name = n.name`);
+  // Begun by a commit whose answer was lost: nobody has asked the plugin, and nothing else would end them.
+  await failRuns(
+    tx,
+    sql`(${plugin_job_runs.plugin_id}, ${plugin_job_runs.job_name}) in (
+        select n.plugin_id, n.name from jsonb_to_recordset(${JSON.stringify(next)}::jsonb) as n(plugin_id uuid, name text))
+      and ${plugin_job_runs.id} <> all(${sql.param(in_progress)}::uuid[])`,
+  );
   // A tick is skipped while the job's previous run is still in progress.
   const { rows: begun } = await tx.execute<{ id: string; plugin_id: string; job_name: string }>(sql`
     insert into plugin_job_runs (plugin_id, job_name, scheduled_at, fence)
@@ -49,7 +62,7 @@ export async function takeDueJobs(tx: Tx, held_by: string): Promise<DueJob[]> {
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as d(plugin_id uuid, name text, scheduled_at timestamptz, fence bigint)
     where not exists (select from plugin_job_runs r
-      where r.plugin_id = d.plugin_id and r.job_name = d.name and r.status = 'running' and r.fence = d.fence)
+      where r.plugin_id = d.plugin_id and r.job_name = d.name and r.status = 'running')
     returning id, plugin_id, job_name`);
   return rows.flatMap(({ plugin_id, name, config, fence, scheduled_at }) => {
     const run = begun.find((each) => each.plugin_id === plugin_id && each.job_name === name);
@@ -70,21 +83,19 @@ export async function endJobRun(
     .where(and(eq(plugin_job_runs.id, run_id), eq(plugin_job_runs.status, 'running')));
 }
 
-/** Fails runs of a process that is gone, since it can no longer report a result. */
-export async function failLostJobRuns(
-  tx: Tx,
-  { plugin_id, fence }: Pick<PluginHold, 'plugin_id' | 'fence'>,
-): Promise<void> {
+/** Fails runs of the plugin's processes up to that fence, which are gone and can no longer report a result. */
+export async function failLostJobRuns(tx: Tx, plugin_id: string, fence: number): Promise<void> {
+  await failRuns(
+    tx,
+    sql`${plugin_job_runs.plugin_id} = ${plugin_id} and ${plugin_job_runs.fence} <= ${fence}`,
+  );
+}
+
+async function failRuns(tx: Tx, which: SQL): Promise<void> {
   await tx
     .update(plugin_job_runs)
     .set({ status: 'failed', error: 'the process ended before it answered', finished_at: sql`now()` })
-    .where(
-      and(
-        eq(plugin_job_runs.plugin_id, plugin_id),
-        eq(plugin_job_runs.status, 'running'),
-        sql`${plugin_job_runs.fence} <= ${fence}`,
-      ),
-    );
+    .where(and(eq(plugin_job_runs.status, 'running'), which));
 }
 
 /** Keeps the newest hundred runs of each job. @returns number of rows deleted */

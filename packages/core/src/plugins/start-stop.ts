@@ -3,6 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, said, saidValue, stated } from '@acp/kernel';
 import { eq, sql } from 'drizzle-orm';
 import { basename } from 'node:path';
+import { failLostJobRuns } from './jobs.ts';
 import { isHolding, noteReleased, noteTaken } from './names.ts';
 import { lockPlugin, type PluginRow } from './store.ts';
 import { moveTo, recordPluginChange, notifyHosts } from './transitions.ts';
@@ -73,6 +74,7 @@ export async function settleUnowned(tx: Tx, actor: Actor, id: string): Promise<P
     sql`select from plugins where id = ${id} and (held_by is null or lease_until < now())`,
   );
   if (rows.length === 0) return plugin;
+  await failLostJobRuns(tx, id, plugin.fence);
   return stopped(tx, actor, plugin, 'stopped');
 }
 
