@@ -24,6 +24,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Api, baseEnv, createTeam, signIn } from './api.ts';
+import { type HeldDoor, openDoor } from './held-door.ts';
 
 const TOKEN = 'correct-horse-battery';
 
@@ -33,6 +34,8 @@ export interface BranchStory {
   folder: string;
   server: GitServer;
   github: FakeGithubPulls;
+  /** In front of the two. */
+  doors: { git: HeldDoor; host: HeldDoor };
   web: ServiceProcess;
   api: Api;
   startScheduler(): Promise<ServiceProcess>;
@@ -51,13 +54,15 @@ export async function stageBranchStory(
     async (branch) => server.git('rev-parse', branch),
     async (base, head) => void (await server.git('update-ref', `refs/heads/${base}`, `refs/heads/${head}`)),
   );
+  const doors = { git: await openDoor(new URL(server.url).origin), host: await openDoor(github.url) };
+  const git_host = new URL(doors.git.url).host;
   const env = {
     ...baseEnv,
     DATABASE_URL: db.url,
     SERVICE_HOME: path.join(folder, 'home'),
     SERVICE_ENCRYPTION_KEY: 'a'.repeat(64),
-    SERVICE_REPOSITORY_HOSTS: server.host,
-    SERVICE_REPOSITORY_APIS: `${server.host}=github:${github.url}`,
+    SERVICE_REPOSITORY_HOSTS: git_host,
+    SERVICE_REPOSITORY_APIS: `${git_host}=github:${doors.host.url}`,
     ...(await envOf(folder)),
   };
   const web = await startService({ ...env, SERVICE_ROLE: 'web' });
@@ -66,16 +71,19 @@ export async function stageBranchStory(
     folder,
     server,
     github,
+    doors,
     web,
     api: await signIn(web),
     startScheduler: async () => startService({ ...env, SERVICE_ROLE: 'scheduler' }),
     close: async () => {
       await killServices();
-      await Promise.all([server.close(), github.close()]);
+      await Promise.all([server, github, doors.git, doors.host].map(async (each) => each.close()));
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
+
+type ActName = 'pull-request' | 'merge' | 'push';
 
 /** An issue of the repository's project, and the requests about it. */
 export class StoryIssue {
@@ -97,13 +105,13 @@ export class StoryIssue {
 
   /** Creates it in a new company, assigned to a new agent. */
   static async assign(story: BranchStory, agent: object, check_command: string): Promise<StoryIssue> {
-    const { api, server } = story;
+    const { api, server, doors } = story;
     const team = await createTeam(api, ['Ada'], agent);
     const of = `/api/companies/${team.company_id}`;
     await api.call('POST', `${of}/secrets`, { name: 'GIT_TOKEN', value: TOKEN });
     const project = await api.call<{ id: string }>('POST', `${of}/projects`, {
       name: 'Shop',
-      repo_url: server.url,
+      repo_url: doors.git.url + new URL(server.url).pathname,
       repo_secret: 'GIT_TOKEN',
       check_command,
     });
@@ -144,16 +152,23 @@ export class StoryIssue {
   }
 
   /** @returns the finished action */
-  async act(name: 'pull-request' | 'merge' | 'push'): Promise<WorkspaceAction> {
+  async act(name: ActName): Promise<WorkspaceAction> {
+    return this.finished(await this.request(name));
+  }
+
+  async request(name: ActName): Promise<WorkspaceAction> {
+    return this.#story.api.call('POST', `${this.workspace}/${name}`, {});
+  }
+
+  async finished({ id, kind }: WorkspaceAction): Promise<WorkspaceAction> {
     const { api } = this.#story;
-    const { id } = await api.call<WorkspaceAction>('POST', `${this.workspace}/${name}`, {});
     return waitFor(
       async () => {
         const acts = await api.call<WorkspaceAction[]>('GET', `${this.workspace}/actions`);
         const found = acts.find((each) => each.id === id)!;
         return found.status === 'done' || found.status === 'failed' ? found : false;
       },
-      { what: name },
+      { what: kind },
     );
   }
 

@@ -3,7 +3,6 @@ import {
   claimPullRequestOf,
   claimWorkspaceAction,
   type ClaimedAction,
-  findIssue,
   finishWorkspaceAction,
   keepPullRequest,
   checkPullRequestSoon,
@@ -11,6 +10,8 @@ import {
   notePushed,
   pushNewCommits,
   releaseWorkspaceAction,
+  renewWorkspaceAction,
+  wasMergedSince,
 } from '@acp/core';
 import { transaction } from '@acp/db';
 import { ServiceError } from '@acp/kernel';
@@ -31,29 +32,53 @@ export async function actOnWorkspace(
   action_id: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { database } = sources;
-  const claimed = await transaction(database, async (tx) => claimWorkspaceAction(tx, action_id));
+  const { database, config } = sources;
+  const lease_sec = config.run_lease_sec;
+  const claimed = await transaction(database, async (tx) => claimWorkspaceAction(tx, action_id, lease_sec));
   if (claimed === undefined) return;
-  let error: string | null = null;
+  const lost = new AbortController();
+  const renew = async (): Promise<void> => {
+    if (!(await renewWorkspaceAction(database.db, claimed.action, lease_sec))) lost.abort();
+  };
+  // Without a database nobody else can claim it.
+  const renewing = setInterval(() => void renew().catch(() => undefined), (lease_sec * 1000) / 3).unref();
+  try {
+    const error = await outcomeOf(sources, claimed, AbortSignal.any([signal, lost.signal]));
+    await transaction(database, async (tx) => {
+      await finishWorkspaceAction(tx, claimed.action, error);
+      if (error === null) await pushNewCommits(tx, claimed);
+    });
+  } catch (err) {
+    // Its process had stopped for a while: what it began, another one completes.
+    if (!lost.signal.aborted) throw err;
+  } finally {
+    clearInterval(renewing);
+  }
+}
+
+/** Null if it succeeded, else why not. Throws when it is aborted. */
+async function outcomeOf(
+  sources: WorkspaceSources,
+  claimed: ClaimedAction,
+  signal: AbortSignal,
+): Promise<string | null> {
   try {
     await act(sources, claimed, signal);
+    return null;
   } catch (err) {
-    if (signal.aborted) await transaction(database, async (tx) => releaseWorkspaceAction(tx, claimed.action));
+    if (signal.aborted)
+      await transaction(sources.database, async (tx) => releaseWorkspaceAction(tx, claimed.action));
     signal.throwIfAborted();
     const isExplained =
       err instanceof GitError || (err instanceof ServiceError && err.kind !== 'unavailable');
-    error = isExplained ? err.message : 'internal error';
-    if (!isExplained) sources.logger.error('an act on a workspace failed', { action_id, error: err });
+    if (isExplained) return err.message;
+    const { id: action_id } = claimed.action;
+    sources.logger.error('an act on a workspace failed', { action_id, error: err });
+    return 'internal error';
   }
-  await transaction(database, async (tx) => {
-    await finishWorkspaceAction(tx, claimed.action, error);
-    if (error === null) await pushNewCommits(tx, claimed);
-  });
 }
 
 async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: AbortSignal): Promise<void> {
-  if ((await findIssue(sources.database.db, claimed.workspace.issue_id)) === undefined)
-    throw new GitError('the issue was deleted in the meantime', null);
   const remote = await remoteOf(sources, claimed);
   if (remote === null) throw new GitError('the workspace has no repository', null);
   if (claimed.action.kind === 'merge') return merge(sources, claimed, remote, signal);
@@ -67,7 +92,7 @@ async function act(sources: WorkspaceSources, claimed: ClaimedAction, signal: Ab
  */
 async function pushBranch(
   sources: WorkspaceSources,
-  { workspace, bundle, remote }: Pick<ClaimedAction, 'workspace' | 'bundle'> & { remote: Repository },
+  { action, workspace, bundle, remote }: ClaimedAction & { remote: Repository },
   signal: AbortSignal,
 ): Promise<string> {
   const { cache, database } = sources;
@@ -102,7 +127,7 @@ async function pushBranch(
       );
     await push(now.commit);
   }
-  await notePushed(database.db, workspace.id, head_commit);
+  await notePushed(database.db, action, head_commit);
   return base.branch;
 }
 
@@ -156,7 +181,11 @@ async function merge(
 ): Promise<void> {
   const { database } = sources;
   const row = await claimPullRequestOf(database.db, workspace.id);
-  if (row === undefined) throw new GitError('there is no open pull request', null);
+  if (row === undefined) {
+    // Perhaps by a scheduler that was killed over it.
+    if (await wasMergedSince(database.db, workspace.id, action.created_at)) return;
+    throw new GitError('there is no open pull request', null);
+  }
   const host: GitHost = hostOf(sources.config, remote);
   const seen = await host.look(row.number, signal);
   if (seen.state === 'open') {

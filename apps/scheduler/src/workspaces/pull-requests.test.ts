@@ -3,15 +3,19 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
   claimPullRequestOf,
+  claimWorkspaceAction,
   createSecret,
+  deleteIssue,
   findIssue,
   findWorkspace,
+  listActivity,
   listWorkspaceActions,
   listWorkProducts,
   notePullRequest,
   openWorkspace,
   requestWorkspaceAction,
   storeWorkspaceState,
+  sweepWorkspaceActions,
   systemActor,
 } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
@@ -69,7 +73,9 @@ afterAll(async () => {
 async function stage() {
   const { db: tx } = database;
   const company = await kit.createCompany(tx);
-  const human = kit.actors.user(await kit.createUser(tx), { [company.id]: 'admin' });
+  const user = await kit.createUser(tx);
+  await kit.createMembership(tx, company, user, 'admin');
+  const human = kit.actors.user(user, { [company.id]: 'admin' });
   const agent = await kit.createAgent(tx, company);
   await transaction(database, async (t) =>
     createSecret(t, human, company.id, { name: 'TOKEN', value: TOKEN }, sources.vault),
@@ -130,9 +136,21 @@ async function stage() {
     await tx.update(schema.pull_requests).set({ next_look_at: new Date(0) });
     await watchPullRequests(sources, signal);
   };
+  const request = async (kind: 'push' | 'merge') =>
+    transaction(database, async (t) => requestWorkspaceAction(t, human, row, kind));
+  /** A scheduler is killed that has just begun with it. */
+  const beginAndDie = async (id: string) => {
+    await transaction(database, async (t) => claimWorkspaceAction(t, id, 30));
+    await tx.update(schema.workspace_actions).set({ lease_expires_at: new Date(0) });
+  };
+  const last = async () => (await listWorkspaceActions(tx, row, {})).items[0]!;
   return {
     human,
+    company,
     issue: row,
+    request,
+    beginAndDie,
+    last,
     project: project!,
     branch: workspace.branch!,
     commit,
@@ -142,6 +160,8 @@ async function stage() {
     look,
   };
 }
+
+type Staged = Awaited<ReturnType<typeof stage>>;
 
 describe('a branch', () => {
   it('is pushed as it was stored last, with the secret, and again after it was written anew', async () => {
@@ -189,23 +209,6 @@ describe('a branch', () => {
     expect(await server.git('rev-parse', s.branch)).toBe(sha);
   });
 
-  it.each(['issue', 'company'] as const)('of a deleted %s is not pushed any more', async (what) => {
-    const s = await stage();
-    await s.commit('b\n');
-    const { id } = await transaction(database, async (tx) =>
-      requestWorkspaceAction(tx, s.human, s.issue, 'push'),
-    );
-    const table = what === 'issue' ? schema.issues : schema.companies;
-    const row = eq(table.id, what === 'issue' ? s.issue.id : s.issue.company_id);
-    await database.db.update(table).set({ deleted_at: new Date() }).where(row);
-    await actOnWorkspace(sources, id, signal);
-    expect(await server.git('branch', '--list', s.branch)).toBe('');
-    await database.db.update(table).set({ deleted_at: null }).where(row);
-    expect((await listWorkspaceActions(database.db, s.issue, {})).items).toMatchObject([
-      { status: 'failed', error: 'the issue was deleted in the meantime' },
-    ]);
-  });
-
   it('without a commit, or with an act under way, is refused; a wrong secret is said without it', async () => {
     const s = await stage();
     await expect(s.act('push')).rejects.toMatchObject({
@@ -233,7 +236,76 @@ describe('a branch', () => {
   });
 });
 
+describe('an action', () => {
+  it.each([
+    [
+      'whose issue is in the trash',
+      async (s: Staged) => transaction(database, async (tx) => deleteIssue(tx, s.human, s.issue)),
+      'the issue is in the trash',
+    ],
+    [
+      'whose company is in the trash',
+      async ({ company }: Staged) =>
+        database.db
+          .update(schema.companies)
+          .set({ deleted_at: new Date() })
+          .where(eq(schema.companies.id, company.id)),
+      'the issue is in the trash',
+    ],
+    [
+      'of someone who was removed from the company',
+      async ({ company }: Staged) =>
+        database.db.delete(schema.memberships).where(eq(schema.memberships.company_id, company.id)),
+      'whoever requested it may no longer do so',
+    ],
+    [
+      'of someone who may now only read',
+      async ({ company }: Staged) =>
+        database.db
+          .update(schema.memberships)
+          .set({ role: 'viewer' })
+          .where(eq(schema.memberships.company_id, company.id)),
+      'whoever requested it may no longer do so',
+    ],
+  ])('%s since is not performed', async (_, withdraw, error) => {
+    const s = await stage();
+    await s.commit('b\n');
+    const { id } = await s.request('push');
+    await withdraw(s);
+    await actOnWorkspace(sources, id, signal);
+    expect(await s.last()).toMatchObject({ status: 'failed', error });
+    expect(await server.git('branch', '--list', s.branch)).toBe('');
+  });
+
+  it('that its schedulers begin and never end has failed, and the issue’s activity says so', async () => {
+    const s = await stage();
+    await s.commit('b\n');
+    const { id } = await s.request('push');
+    for (let attempt = 1; attempt <= 3; attempt += 1) await s.beginAndDie(id);
+    await transaction(database, async (tx) => sweepWorkspaceActions(tx));
+    const error = 'it was begun several times and never ended';
+    expect(await s.last()).toMatchObject({ status: 'failed', error });
+    const { items } = await listActivity(database.db, s.company.id, {});
+    expect(items[0]).toMatchObject({ action: 'workspace.push_failed', details: { error } });
+  });
+});
+
 describe('a pull request', () => {
+  it('that was merged by a scheduler killed over it has been merged, also once its end was seen', async () => {
+    const s = await stage();
+    await s.commit('killed over\n');
+    await s.act('open_pull_request');
+    const { id } = await s.request('merge');
+    await s.beginAndDie(id);
+    Object.assign(github.pulls[0]!, { state: 'closed', merged_at: '2026-01-01T00:00:00Z' });
+    await s.look();
+    expect(await s.product()).toMatchObject({ status: 'merged' });
+    await actOnWorkspace(sources, id, signal);
+    expect(await s.last()).toMatchObject({ kind: 'merge', status: 'done', error: null });
+    // Another request finds none to merge.
+    expect(await s.act('merge')).toMatchObject({ status: 'failed', error: 'there is no open pull request' });
+  });
+
   it('is opened once, followed over reviews and checks, and its merge ends the issue', async () => {
     const s = await stage();
     // Merged, it is what the branches of later tests begin with: they have to change it.

@@ -12,7 +12,7 @@ export {
   keyExpiry,
   warnOfExpiringBoardUserKeys,
 } from './key-lifetime.ts';
-export { answerableUser, isInstanceAdmin, rowsLostBy, personBehind } from './answerable.ts';
+export { answerableUser, hasRole, isInstanceAdmin, rowsLostBy, personBehind } from './answerable.ts';
 export type { Leaving, LeftCredential } from './answerable.ts';
 export type { TokenHash } from './invites.ts';
 export {

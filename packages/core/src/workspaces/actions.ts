@@ -11,9 +11,10 @@ import {
 } from '@acp/db';
 import { conflict, stated } from '@acp/kernel';
 import { enqueue, enqueueMany } from '@acp/queue';
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, exists, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges, systemActor } from '../activity/index.ts';
-import { findIssue, type IssueRow } from '../issues/index.ts';
+import { hasRole } from '../companies/index.ts';
+import { findIssue, type IssueRow, notTrashed } from '../issues/index.ts';
 import type { WorkspaceFacts } from './open-workspace.ts';
 import { type WorkspaceRow, workspaceChange, workspaceOf } from './present.ts';
 
@@ -21,8 +22,6 @@ const { workspace_actions: actions, workspaces } = schema;
 
 type WorkspaceActionRow = typeof actions.$inferSelect;
 
-/** No action takes longer, so an action whose scheduler crashed is free after that. */
-const LEASE = sql`now() + interval '20 minutes'`;
 const ATTEMPTS = 3;
 const NEVER_ENDED = stated('it was begun several times and never ended');
 /** Actions that one sweep offers again. */
@@ -107,8 +106,15 @@ export interface ClaimedAction {
   bundle: WorkspaceFacts['bundle'];
 }
 
-/** Undefined if it is finished, gone, or claimed by someone else; or if it waits, as the company has two in progress. */
-export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<ClaimedAction | undefined> {
+/**
+ * Undefined if it is finished, gone, or claimed by someone else; if it waits, as the company has two in progress; or if it may no
+ * longer be performed, and has failed.
+ */
+export async function claimWorkspaceAction(
+  tx: Tx,
+  action_id: string,
+  lease_sec: number,
+): Promise<ClaimedAction | undefined> {
   const [of] = await tx
     .select({ company_id: actions.company_id })
     .from(actions)
@@ -118,7 +124,7 @@ export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<C
   await lockByName(tx, `workspace actions of ${of.company_id}`);
   const [action] = await tx
     .update(actions)
-    .set({ status: 'running', lease_expires_at: LEASE, attempts: sql`${actions.attempts} + 1` })
+    .set({ status: 'running', lease_expires_at: leaseOf(lease_sec), attempts: sql`${actions.attempts} + 1` })
     .where(
       and(
         eq(actions.id, action_id),
@@ -133,27 +139,59 @@ export async function claimWorkspaceAction(tx: Tx, action_id: string): Promise<C
     issue: ClaimedAction['issue'];
     project: ClaimedAction['project'];
     bundle: ClaimedAction['bundle'];
+    is_trashed: boolean;
+    is_disallowed: boolean;
   }>(sql`
-    select jsonb_build_object('identifier', i.identifier, 'title', i.title) as issue,
+    select not (c.deleted_at is null and ${notTrashed('i')}) as is_trashed,
+      a.created_by_user_id is not null and not ${hasRole(sql`a.created_by_user_id`, sql`a.company_id`, 'member')} as is_disallowed,
+      jsonb_build_object('identifier', i.identifier, 'title', i.title) as issue,
       case when p.id is not null then jsonb_build_object('repo_url', p.repo_url, 'repo_secret', p.repo_secret,
         'close_on_merge', p.close_on_merge) end as project,
       case when b.workspace_id is not null then jsonb_build_object('storage_key', b.storage_key,
         'size_bytes', b.size_bytes, 'sha256', b.sha256, 'version', b.version) end as bundle
-    from workspaces w join issues i on i.id = w.issue_id
+    from workspace_actions a join workspaces w on w.id = a.workspace_id
+      join issues i on i.id = w.issue_id join companies c on c.id = a.company_id
       left join projects p on p.id = w.project_id and p.deleted_at is null
       left join workspace_bundles b on b.workspace_id = w.id
-    where w.id = ${action.workspace_id}`);
+    where a.id = ${action_id}`);
   const [workspace] = await tx.select().from(workspaces).where(eq(workspaces.id, action.workspace_id));
   if (rows[0] === undefined || workspace === undefined) return undefined;
-  return { action, workspace, ...rows[0] };
+  const { is_trashed, is_disallowed, ...facts } = rows[0];
+  if (!is_trashed && !is_disallowed) return { action, workspace, ...facts };
+  await finishWorkspaceAction(tx, action, is_trashed ? TRASHED : DISALLOWED);
+  return undefined;
+}
+
+const TRASHED = stated('the issue is in the trash');
+const DISALLOWED = stated('whoever requested it may no longer do so');
+
+const leaseOf = (lease_sec: number) => sql`now() + make_interval(secs => ${lease_sec})`;
+
+/** Condition: the action is still the claimant's. */
+const isClaimed = ({ id, attempts }: Pick<WorkspaceActionRow, 'id' | 'attempts'>) =>
+  and(eq(actions.id, id), eq(actions.status, 'running'), eq(actions.attempts, attempts));
+
+/** @returns false if someone else has claimed it since */
+export async function renewWorkspaceAction(
+  tx: Tx,
+  action: WorkspaceActionRow,
+  lease_sec: number,
+): Promise<boolean> {
+  const rows = await tx
+    .update(actions)
+    .set({ lease_expires_at: leaseOf(lease_sec) })
+    .where(isClaimed(action))
+    .returning({ id: actions.id });
+  return rows.length > 0;
 }
 
 /** @param error null: it succeeded */
 export async function finishWorkspaceAction(
   tx: Tx,
-  { id, workspace_id, kind, attempts }: WorkspaceActionRow,
+  action: WorkspaceActionRow,
   error: string | null,
 ): Promise<void> {
+  const { workspace_id, kind } = action;
   const [row] = await tx
     .update(actions)
     .set({
@@ -162,7 +200,7 @@ export async function finishWorkspaceAction(
       lease_expires_at: null,
       finished_at: sql`now()`,
     })
-    .where(and(eq(actions.id, id), eq(actions.status, 'running'), eq(actions.attempts, attempts)))
+    .where(isClaimed(action))
     .returning();
   if (row !== undefined) await offerNext(tx, row);
   const [workspace] = await tx.select().from(workspaces).where(eq(workspaces.id, workspace_id));
@@ -177,12 +215,7 @@ export async function finishWorkspaceAction(
 /** After an attempt that was aborted, as by the end of its scheduler: the action is free for the next one, unless it was the last. */
 export async function releaseWorkspaceAction(tx: Tx, action: WorkspaceActionRow): Promise<void> {
   if (action.attempts >= ATTEMPTS) return finishWorkspaceAction(tx, action, NEVER_ENDED);
-  await tx
-    .update(actions)
-    .set({ status: 'queued', lease_expires_at: null })
-    .where(
-      and(eq(actions.id, action.id), eq(actions.status, 'running'), eq(actions.attempts, action.attempts)),
-    );
+  await tx.update(actions).set({ status: 'queued', lease_expires_at: null }).where(isClaimed(action));
 }
 
 /** The company's next action may be waiting for this one's place; the sweep would find it within two minutes. */
@@ -205,12 +238,17 @@ export async function pushNewCommits(tx: Tx, { workspace }: Pick<ClaimedAction, 
   if (rows.length > 0) await pushAfterRun(tx, workspace);
 }
 
-/** Records a successful push. */
-export async function notePushed(tx: Tx, workspace_id: string, commit: string): Promise<void> {
+/** Records a successful push, unless the action is someone else's by now. */
+export async function notePushed(tx: Tx, action: WorkspaceActionRow, commit: string): Promise<void> {
   await tx
     .update(workspaces)
     .set({ pushed_commit: commit, pushed_at: sql`now()`, updated_at: sql`now()` })
-    .where(eq(workspaces.id, workspace_id));
+    .where(
+      and(
+        eq(workspaces.id, action.workspace_id),
+        exists(tx.select({ id: actions.id }).from(actions).where(isClaimed(action))),
+      ),
+    );
 }
 
 /** Requeues actions whose job or scheduler was lost; fails them after some attempts. @returns number requeued */

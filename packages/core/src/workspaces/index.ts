@@ -21,6 +21,7 @@ export {
   notePushed,
   pushAfterRun,
   pushNewCommits,
+  renewWorkspaceAction,
   requestWorkspaceAction,
   releaseWorkspaceAction,
   sweepWorkspaceActions,
@@ -34,6 +35,7 @@ export {
   notePullRequest,
   notePullRequestFailure,
   pullRequestSecret,
+  wasMergedSince,
 } from './pull-requests.ts';
 export {
   createRepositoryWebhook,

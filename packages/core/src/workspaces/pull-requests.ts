@@ -115,6 +115,14 @@ export async function claimPullRequestOf(tx: Tx, workspace_id: string): Promise<
   return claimed;
 }
 
+/** Whether the workspace's pull request was merged after that moment, as far as is known. */
+export async function wasMergedSince(tx: Tx, workspace_id: string, since: Date): Promise<boolean> {
+  const { rows } = await tx.execute(sql`
+    select from pull_requests r join work_products p on p.id = r.work_product_id
+    where r.workspace_id = ${workspace_id} and p.status = 'merged' and p.updated_at >= ${since.toISOString()}::timestamptz`);
+  return rows.length > 0;
+}
+
 /** What a check needs besides the row. */
 export async function pullRequestSecret(
   tx: Tx,

@@ -6,6 +6,7 @@ import {
   createAgent,
   createCompany,
   createIssue,
+  createMembership,
   createUser,
   databaseWithQueue,
   pendingWakeups,
@@ -23,7 +24,10 @@ import {
   listChangedFiles,
   listDiffs,
   listReviewComments,
+  listWorkspaceActions,
+  notePushed,
   openWorkspace,
+  renewWorkspaceAction,
   requestWorkspaceAction,
   reviewWorkspace,
   updateReviewComment,
@@ -49,7 +53,9 @@ async function stage() {
       work_commit: 'c1',
     })
     .returning();
-  const human = actors.user(await createUser(db), { [company.id]: 'member' });
+  const user = await createUser(db);
+  await createMembership(db, company, user);
+  const human = actors.user(user, { [company.id]: 'member' });
   const remark = async (line: number, actor: Parameters<typeof createReviewComment>[1] = human) =>
     transaction(database, async (tx) =>
       createReviewComment(tx, actor, issue, { path: 'src/a.ts', line, body_markdown: `line ${line}` }),
@@ -82,6 +88,39 @@ it('a folder that moves into another project gets neither its environment nor it
   expect(await given(null)).toMatchObject(none);
 });
 
+it('an action is its claimant’s while that renews its lease, and nothing of a former claimant counts', async () => {
+  const { db } = database;
+  const { company, human } = await stage();
+  const issue = await createIssue(db, company);
+  const committed = { kind: 'repository', state: 'ready', version: 1, base_commit: 'a', head_commit: 'b' };
+  const ids = { company_id: company.id, issue_id: issue.id };
+  await db.insert(schema.workspaces).values({ ...ids, ...committed });
+  const { id } = await transaction(database, async (tx) => requestWorkspaceAction(tx, human, issue, 'push'));
+  const claim = async () => transaction(database, async (tx) => claimWorkspaceAction(tx, id, 30));
+  const lapse = async () =>
+    db
+      .update(schema.workspace_actions)
+      .set({ lease_expires_at: new Date(0) })
+      .where(eq(schema.workspace_actions.id, id));
+  const { action: first } = (await claim())!;
+  await lapse();
+  expect(await renewWorkspaceAction(db, first, 30)).toBe(true);
+  expect(await claim()).toBeUndefined();
+  await lapse();
+  const { action: second } = (await claim())!;
+  expect(await renewWorkspaceAction(db, first, 30)).toBe(false);
+  await notePushed(db, first, 'b');
+  await transaction(database, async (tx) => finishWorkspaceAction(tx, first, 'too late'));
+  const now = async () => ({
+    pushed: (await findWorkspace(db, issue))?.pushed_commit,
+    status: (await listWorkspaceActions(db, issue, {})).items[0]?.status,
+  });
+  expect(await now()).toEqual({ pushed: null, status: 'running' });
+  await notePushed(db, second, 'b');
+  await transaction(database, async (tx) => finishWorkspaceAction(tx, second, null));
+  expect(await now()).toEqual({ pushed: 'b', status: 'done' });
+});
+
 it('a company has two actions in progress at most: the third waits for one of them, another company’s for none', async () => {
   const ask = async ({ company, human }: Awaited<ReturnType<typeof stage>>) => {
     const issue = await createIssue(database.db, company);
@@ -91,13 +130,13 @@ it('a company has two actions in progress at most: the third waits for one of th
     return transaction(database, async (tx) => requestWorkspaceAction(tx, human, issue, 'push'));
   };
   const claim = async ({ id }: { id: string }) =>
-    transaction(database, async (tx) => claimWorkspaceAction(tx, id));
+    transaction(database, async (tx) => claimWorkspaceAction(tx, id, 30));
   const crowd = await stage();
   const asked = [await ask(crowd), await ask(crowd), await ask(crowd)];
   let over = 0;
   const atOnce: Promise<unknown>[] = [];
   await transaction(database, async (tx) => {
-    expect(await claimWorkspaceAction(tx, asked[0]!.id)).toBeDefined();
+    expect(await claimWorkspaceAction(tx, asked[0]!.id, 30)).toBeDefined();
     for (const each of asked.slice(1)) atOnce.push(claim(each).finally(() => (over += 1)));
     const locked = sql`select from pg_locks where locktype = 'advisory' and not granted`;
     await waitFor(async () => over + (await database.db.execute(locked)).rows.length === 2);
@@ -128,7 +167,7 @@ it('an action whose schedulers all died is over after the third, and the issue�
   await db.insert(schema.workspaces).values({ company_id: company.id, issue_id: issue.id, ...committed });
   const { id } = await transaction(database, async (tx) => requestWorkspaceAction(tx, human, issue, 'push'));
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    expect(await transaction(database, async (tx) => claimWorkspaceAction(tx, id))).toBeDefined();
+    expect(await transaction(database, async (tx) => claimWorkspaceAction(tx, id, 30))).toBeDefined();
     await db
       .update(schema.workspace_actions)
       .set({ lease_expires_at: new Date(0) })
