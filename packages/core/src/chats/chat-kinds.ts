@@ -1,7 +1,8 @@
 import { schema, type Tx } from '@acp/db';
 import { cutText, isUuid, storableText, stated } from '@acp/kernel';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges, systemActor } from '../activity/index.ts';
+import { hasRole } from '../companies/index.ts';
 import {
   eachAlone,
   type EndedRun,
@@ -36,11 +37,13 @@ export const chatReplyKind: RunKind = {
   name: CHAT_REPLY,
   liveKey: ({ subject_id }) => (subject_id === null ? null : chatKey(subject_id)),
   retries: true,
-  begin: eachAlone(async (tx, run) =>
-    (await askedBy(tx, run)) === undefined
-      ? { refused: { message: stated('the message is gone'), category: 'conflict' } }
-      : { changes: [] },
-  ),
+  begin: eachAlone(async (tx, run) => {
+    const asked = await askedBy(tx, run);
+    if (asked === undefined) return refused(stated('the message is gone'));
+    if (asked.may_ask) return { changes: [] };
+    await failAsked(tx, asked, NOT_ALLOWED);
+    return refused(NOT_ALLOWED);
+  }),
   end: endReply,
   cancelQueued: stopUnstarted,
   retry: async (tx, { run }, admit) => {
@@ -67,11 +70,14 @@ export const chatSummaryKind: RunKind = {
 };
 
 /** The message that the run answers; undefined if it was removed or belongs to another run by now. */
-async function askedBy(tx: Tx, run: RunRow): Promise<ChatMessageRow | undefined> {
+async function askedBy(tx: Tx, run: RunRow): Promise<(ChatMessageRow & { may_ask: boolean }) | undefined> {
   const { message_id } = run.payload;
   if (typeof message_id !== 'string' || !isUuid(message_id)) return undefined;
+  const { author_user_id, company_id } = chat_messages;
+  // A message may have waited for long: nothing is done on behalf of someone who may not ask for it any more.
+  const may_ask = sql<boolean>`${author_user_id} is null or ${hasRole(author_user_id, company_id, 'member')}`;
   const [row] = await tx
-    .select()
+    .select({ ...getTableColumns(chat_messages), may_ask })
     .from(chat_messages)
     .where(
       and(
@@ -82,6 +88,21 @@ async function askedBy(tx: Tx, run: RunRow): Promise<ChatMessageRow | undefined>
     );
   return row;
 }
+
+const NOT_ALLOWED = stated('whoever requested it may no longer do so');
+
+/** For a run that does not begin, and so has no end. What waits behind the message is found by `sweepWaitingChats`. */
+async function failAsked(tx: Tx, { id, chat_id }: ChatMessageRow, error: string): Promise<void> {
+  const [row] = await tx
+    .update(chat_messages)
+    .set({ status: 'failed', error })
+    .where(eq(chat_messages.id, id))
+    .returning();
+  const [chat] = await tx.select().from(chats).where(eq(chats.id, chat_id));
+  if (row && chat) await recordChanges(tx, scheduler, [messageChange(chat, row)]);
+}
+
+const refused = (message: string) => ({ refused: { message, category: 'conflict' as const } });
 
 /** Stores the reply, or why there is none, and starts the next one. */
 async function endReply(tx: Tx, ended: EndedRun): Promise<KindChanges> {
