@@ -23,7 +23,14 @@ import {
   systemActor,
 } from '@acp/core';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { actors, createAgent, createCompany, createUser, databaseWithQueue } from '@acp/testkit';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createMembership,
+  createUser,
+  databaseWithQueue,
+} from '@acp/testkit';
 import { kindOfRun, executionKinds } from '../../apps/scheduler/src/execution/kinds/index.ts';
 import { readPayload, workOf } from '../../apps/scheduler/src/execution/kinds/execution-kind.ts';
 import { createLearner, finishIssues } from '../evolutions/history.ts';
@@ -55,6 +62,7 @@ const claim = async () => write(async (tx) => claimRun(tx, { claimed_by: 'test',
 async function startWork(): Promise<void> {
   const company = await createCompany(database.db);
   const user = await createUser(database.db);
+  await createMembership(database.db, company, user, 'admin');
   const human = actors.user(user, { [company.id]: 'admin' });
   // The neighbour has noted something about the same person.
   await database.db.insert(schema.user_models).values({
