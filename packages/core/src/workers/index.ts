@@ -36,3 +36,5 @@ export { completedTask, sweepRemoteResults } from './sweep-results.ts';
 export { recordStopped, readControl } from './task-control.ts';
 export { addTaskEvents } from './task-events.ts';
 export { taskPayload } from './task-payload.ts';
+export { fleetWaits } from './waiting-runs.ts';
+export type { FleetWait } from './waiting-runs.ts';

@@ -3,6 +3,8 @@ import type { IssueDetail, Run, RunEvent } from '@acp/contract';
 import {
   type AgentOutline,
   agentOutlinesById,
+  type FleetWait,
+  fleetWaits,
   listRunEvents,
   listRuns,
   type RefusedVerb,
@@ -15,6 +17,7 @@ import { say } from '../kit/language.ts';
 import { postButton, status } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 import { hasFailed } from './flags.ts';
+import { fleetPart } from '../runs/fleet-wait.ts';
 import { FIRST_ENTRIES, transcript } from '../runs/transcript.ts';
 
 export interface RunsOfIssue {
@@ -27,6 +30,10 @@ export interface RunsOfIssue {
   events: ReadonlyMap<string, readonly RunEvent[]>;
   /** What had no effect in those. */
   refused: readonly RefusedVerb[];
+  /** Those of them that wait for a remote worker. */
+  waits: ReadonlyMap<string, FleetWait>;
+  /** The reader may see the fleet. */
+  sees_fleet: boolean;
   /** At least those whose runs they are. */
   agents: readonly AgentOutline[];
   can_write: boolean;
@@ -40,7 +47,7 @@ export async function loadRuns({
   user,
   subject,
   company_id,
-}: UiContext<'issue'>): Promise<Pick<RunsOfIssue, 'runs' | 'more_runs' | 'events' | 'refused' | 'agents'>> {
+}: UiContext<'issue'>): Promise<Omit<RunsOfIssue, 'issue' | 'can_write'>> {
   const page = await listRuns(tx, user, company_id, { issueId: subject.id, limit: 20 });
   const live = page.items.filter(isLive);
   const runs = [...live, ...page.items.filter((run) => !isLive(run))];
@@ -49,7 +56,9 @@ export async function loadRuns({
     events.set(id, await listRunEvents(tx, user, id, { limit: FIRST_ENTRIES }));
   const refused = await refusedVerbs(tx, [...events.keys()]);
   const agents = await agentsOf(tx, company_id, runs);
-  return { runs, more_runs: page.next_cursor !== null, events, refused, agents };
+  const waits = await fleetWaits(tx, live);
+  const sees_fleet = user.instance_role === 'admin';
+  return { runs, more_runs: page.next_cursor !== null, events, refused, waits, sees_fleet, agents };
 }
 
 export const agentsOf = async (tx: Tx, company_id: string, runs: readonly Run[]): Promise<AgentOutline[]> =>
@@ -104,7 +113,7 @@ const runAgain = ({ issue, can_write }: RunsOfIssue): Html =>
   );
 
 function openRun(run: Run, view: RunsOfIssue): Html {
-  const { events, refused, agents, can_write } = view;
+  const { events, refused, waits, sees_fleet, agents, can_write } = view;
   return html`<div class="comment-head" id="run-${run.id}" tabindex="-1">
       !${status(run.status)} <strong>${nameOf(run, agents)}</strong>
       <span class="soft small">${words(run.wake_reason)} · !${timeAgo(run.created_at)}</span>
@@ -113,6 +122,7 @@ function openRun(run: Run, view: RunsOfIssue): Html {
       !${when(can_write && isLive(run), () => postButton(`/runs/${run.id}/cancel`, 'Cancel the run', { class: 'quiet small', fields: { back: 'issue' } }))}
       <a class="small" href="/runs/${run.id}">Run</a>
     </div>
+    !${fleetPart(waits.get(run.id), sees_fleet)}
     !${when(
       run.error,
       (error) =>

@@ -5,9 +5,10 @@ import { choice, type Offer } from '../kit/choice.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { say, t } from '../kit/language.ts';
 import { emptyState, formError, input, postButton, select, status } from '../kit/parts.ts';
-import type { AgentOutline, IssueName } from '@acp/core';
+import type { AgentOutline, FleetWait, IssueName } from '@acp/core';
 import { type Column, moreLink, samePage, table } from '../kit/table.ts';
 import { writeHostRule } from '@acp/kernel';
+import { fleetPart } from './fleet-wait.ts';
 import { runAdvice } from './run-advice.ts';
 import { type RunTime, runSteps } from './run-steps.ts';
 import { transcript } from './transcript.ts';
@@ -183,6 +184,10 @@ interface RunView {
   changes: boolean;
   /** Hosts that the run was denied access to. */
   refused: readonly EgressRefusal[];
+  /** Undefined unless it waits for a remote worker. */
+  waits: FleetWait | undefined;
+  /** The reader may see the fleet. */
+  sees_fleet: boolean;
   error: string | null;
 }
 
@@ -220,12 +225,15 @@ export function runFacts({
   is_admin,
   changes,
   refused,
+  waits,
+  sees_fleet,
 }: Omit<RunView, 'events' | 'time' | 'error'>): Html {
   const live = run.status === 'queued' || run.status === 'running';
   const fact = (name: string, value: Html): Html =>
     html`<dt>${name}</dt>
       <dd>!${value}</dd>`;
   return html`<p data-told id="state" tabindex="-1">!${status(run.status)}</p>
+    !${fleetPart(waits, sees_fleet)}
     !${when(
       run.error,
       (error) =>

@@ -2,6 +2,7 @@ import { type Run, runEndpoints, runStatuses } from '@acp/contract';
 import {
   findIssue,
   findRunBefore,
+  fleetWaits,
   hasChangedFiles,
   issueNames,
   agentOutlinesById,
@@ -58,6 +59,8 @@ async function factsOf({ tx, user, subject, company_id }: UiContext<'run'>) {
     changes: await hasChangedFiles(tx, run.id),
     // Where a run wanted to go says what it is about.
     refused: readable ? await runRefusals(tx, run.id) : [],
+    waits: (await fleetWaits(tx, [run])).get(run.id),
+    sees_fleet: user.instance_role === 'admin',
   };
 }
 
