@@ -80,7 +80,8 @@ it('by an app: the company is joined with the code, not before', async () => {
   expect(await joined(company_id, id)).toBe(false);
   expect((await browser.post('/login/second-factor', { code: '000000' })).status).toBe(403);
   expect(await joined(company_id, id)).toBe(false);
-  expect((await browser.post('/login/second-factor', { code: nextCode() })).status).toBe(303);
+  const done = await browser.post('/login/second-factor', { code: nextCode() });
+  expect([done.status, done.headers.location]).toEqual([303, `/companies/${company_id}`]);
   expect(await joined(company_id, id)).toBe(true);
   expect((await browser.api('get', `/api/companies/${company_id}/members`)).status).toBe(200);
 });
@@ -144,7 +145,10 @@ it('a signed-in user accepts in two tabs, at once or one after the other: a memb
   const { company_id, token } = await invite();
   const accept = async (by = browser) => by.post(`/invites/${token}`, { accept: 'yes' });
   const answers = [...(await Promise.all([accept(), accept()])), await accept()];
-  expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+  const arrived = [303, `/companies/${company_id}`];
+  expect(answers.map(({ status, headers }) => [status, headers.location])).toEqual(
+    Array.from({ length: 3 }, () => arrived),
+  );
   expect(await joined(company_id, id)).toBe(true);
   expect((await accept((await knownUser()).browser)).status).toBe(404);
 });

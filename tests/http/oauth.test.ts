@@ -405,7 +405,7 @@ describe('an invite goes along', () => {
     const { company_id, token } = await invite('member');
     const account = { sub: newId(), email: freshEmail(), email_verified: true, name: 'New Comer' };
     const { answer, browser } = await signIn('oidc', account, { query: `?invite=${token}` });
-    expect(answer.status).toBe(303);
+    expect([answer.status, answer.headers.location]).toEqual([303, `/companies/${company_id}`]);
     expect(await me(browser)).toMatchObject({
       email: account.email,
       display_name: 'New Comer',

@@ -251,7 +251,7 @@ describe('the page of an invite', () => {
     expect(page.headers['cache-control']).toBe('no-store');
     const values = form();
     const { status, headers } = await browser.post(path, values);
-    expect([status, headers.location]).toEqual([303, '/companies']);
+    expect([status, headers.location]).toEqual([303, `/companies/${company.id}`]);
     expect((await browser.api('get', '/api/me')).body).toMatchObject({
       email: values.email,
       instance_role: 'member',

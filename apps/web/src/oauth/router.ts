@@ -1,5 +1,5 @@
 /** GET /auth/<provider> and its callback (specification, Public endpoints): a sign-in must begin and end in one browser. */
-import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, takeOauthFlow } from '@acp/core';
+import { type Mailing, OAUTH_FLOW_MINUTES, openOauthFlow, previewInvite, takeOauthFlow } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
 import {
   type Config,
@@ -16,7 +16,7 @@ import { callerPlace } from '../http/caller-place.ts';
 import { OAUTH_COOKIE, readCookie } from '../http/cookies.ts';
 import { queryOf } from '../http/input.ts';
 import { answerPage } from '../ui/answer-page.ts';
-import { setSignInCookie, ownPath, sessionCookie, START_PAGE } from '../ui/sign-in-cookie.ts';
+import { companyPage, setSignInCookie, ownPath, sessionCookie, START_PAGE } from '../ui/sign-in-cookie.ts';
 import { loginPage, type SignInWays } from '../ui/login-pages.ts';
 import { finishSignIn } from './finish-sign-in.ts';
 import type { SignInProvider } from './provider.ts';
@@ -105,11 +105,11 @@ export function oauthRouter({
       const arrived = await provider.complete(query, flow);
       const place = callerPlace(request, config.trusted_proxies);
       const invite = flow.invite_token === null ? null : { hash: flow.invite_token };
-      const entry = await finishSignIn({ database, vault, place, mailing }, arrived, {
-        invite,
-        next_path: tab.next,
-      });
-      response.redirect(303, setSignInCookie(response, config.public_url, entry, tab.next));
+      const joined = invite === null ? undefined : await previewInvite(database.db, invite);
+      const next_path = joined === undefined ? tab.next : companyPage(joined.company_id);
+      const means = { database, vault, place, mailing };
+      const entry = await finishSignIn(means, arrived, { invite, next_path });
+      response.redirect(303, setSignInCookie(response, config.public_url, entry, next_path));
     });
   });
   return router;

@@ -20,7 +20,7 @@ import { callerPlace } from '../http/caller-place.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { refuseCrossSite } from '../http/csrf.ts';
 import { answerPage, typed } from './answer-page.ts';
-import { setSignInCookie } from './sign-in-cookie.ts';
+import { companyPage, setSignInCookie } from './sign-in-cookie.ts';
 import { inviteClosedPage, invitePage } from './invite-pages.ts';
 import type { ProviderLink } from './login-pages.ts';
 import { entered } from './sign-in.ts';
@@ -40,9 +40,12 @@ export function inviteRouter(deps: InviteDependencies): Router {
   const { config, database, credentials, providers } = deps;
   const router = Router();
 
-  async function render(request: Request<{ token: string }>, user: UserActor | undefined) {
+  function render(
+    request: Request<{ token: string }>,
+    user: UserActor | undefined,
+    invite: Awaited<ReturnType<typeof previewInvite>>,
+  ) {
     const { token } = request.params;
-    const invite = await previewInvite(database.db, token);
     const body: Record<string, unknown> = request.body ?? {};
     return (error: string | null) =>
       invite
@@ -62,7 +65,8 @@ export function inviteRouter(deps: InviteDependencies): Router {
 
   router.get('/invites/:token', async (request, response) => {
     response.set('cache-control', 'no-store');
-    const html = (await render(request, await sessionUser(credentials, request)))(null);
+    const invite = await previewInvite(database.db, request.params.token);
+    const html = render(request, await sessionUser(credentials, request), invite)(null);
     return html === undefined ? closed(response) : response.type('html').send(html);
   });
 
@@ -73,22 +77,26 @@ export function inviteRouter(deps: InviteDependencies): Router {
       refuseCrossSite(request, config);
       const { token } = request.params;
       const user = await sessionUser(credentials, request);
-      const page = await render(request, user);
+      const invite = await previewInvite(database.db, token);
+      const page = render(request, user, invite);
       const isUser = request.body?.accept === 'yes';
       // Checked first, so that no password is hashed in vain.
-      if (!isUser && page(null) === undefined) return closed(response);
+      if (!isUser && invite === undefined) return closed(response);
       return answerPage(
         response,
         (error) => page(error) ?? inviteClosedPage(),
         async () => {
-          if (isUser) await joinAsUser(database, user, token);
-          else {
-            const place = callerPlace(request, config.trusted_proxies);
-            const form = newcomerForm(request.body ?? {});
-            const entry = await joinAsNewcomer(deps, token, form, place);
-            setSignInCookie(response, config.public_url, entry, '/companies');
+          if (isUser || invite === undefined) {
+            response.redirect(303, companyPage(await joinAsUser(database, user, token)));
+            return;
           }
-          response.redirect(303, '/companies');
+          const place = callerPlace(request, config.trusted_proxies);
+          const form = newcomerForm(request.body ?? {});
+          const entry = await joinAsNewcomer(deps, token, form, place);
+          response.redirect(
+            303,
+            setSignInCookie(response, config.public_url, entry, companyPage(invite.company_id)),
+          );
         },
       );
     },
@@ -96,11 +104,12 @@ export function inviteRouter(deps: InviteDependencies): Router {
   return router;
 }
 
-async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<void> {
+/** @returns the company's id */
+async function joinAsUser(database: Database, user: UserActor | undefined, token: string): Promise<string> {
   // The session ended while the page was open: show the newcomer's form again.
   if (!user) throw notFound('you are no longer signed in');
   assertEnrolled(user);
-  await transaction(database, (tx) => acceptInviteOnce(tx, user, token));
+  return transaction(database, (tx) => acceptInviteOnce(tx, user, token));
 }
 
 /**

@@ -40,6 +40,9 @@ export const stepCookie = (public_url: string): CookieOptions => ({
 /** Where a sign-in leads by default. */
 export const START_PAGE = '/companies';
 
+/** Where someone arrives who has just joined it. */
+export const companyPage = (company_id: string): string => `/companies/${company_id}`;
+
 /** Where the user was heading; only paths of our own, so that no link to the sign-in redirects elsewhere. */
 export function ownPath(value: unknown): string {
   const path = typeof value === 'string' ? (pageOf(value) ?? '') : '';

@@ -167,11 +167,16 @@ export async function acceptInvite(tx: Tx, actor: UserActor, token: string | Tok
   return join(tx, actor, invite);
 }
 
-/** The same on a page, which a user may have open twice: whoever has taken this invite before has nothing left to do. */
-export async function acceptInviteOnce(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<void> {
+/**
+ * The same on a page, which a user may have open twice: whoever has taken this invite before has nothing left to do.
+ * @returns the company's id
+ */
+export async function acceptInviteOnce(tx: Tx, actor: UserActor, token: string | TokenHash): Promise<string> {
   const invite = await takeInvite(tx, actor.user_id, token);
   if (invite) await join(tx, actor, invite);
-  else if (!(await hasTaken(tx, actor.user_id, token))) throw spent();
+  const company_id = invite?.company_id ?? (await takenBefore(tx, actor.user_id, token));
+  if (company_id === undefined) throw spent();
+  return company_id;
 }
 
 /** The same for a sign-in that carries the invite. A member has nothing to accept: the invite stays available for someone else. */
@@ -211,9 +216,11 @@ const ofToken = (token: string | TokenHash) =>
 
 const spent = () => notFound('this invite is no longer valid');
 
-async function hasTaken(tx: Tx, user_id: string, token: string | TokenHash): Promise<boolean> {
+/** @returns the company of the invite that the user has taken */
+async function takenBefore(tx: Tx, user_id: string, token: string | TokenHash): Promise<string | undefined> {
   const found = and(ofToken(token), eq(invites.accepted_by, user_id));
-  return (await tx.select({ id: invites.id }).from(invites).where(found)).length > 0;
+  const [taken] = await tx.select({ company_id: invites.company_id }).from(invites).where(found);
+  return taken?.company_id;
 }
 
 /**
