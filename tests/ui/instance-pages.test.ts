@@ -179,6 +179,20 @@ describe('an admin of the instance', () => {
     expect(await claim()).toBe(401);
   });
 
+  it('saves a worker that somebody deletes meanwhile: 404 says so, and what was typed is kept', async () => {
+    const admin = Browser.of(app, cast.instance_admin);
+    await admin.post('/admin/workers', { new: 'on', name: 'Leaver', tags: '' });
+    const { text } = await admin.get('/admin/workers');
+    const path = `/admin/workers/${idOf(text, 'Leaver')}`;
+    const { values } = pageForms(text).find(({ action }) => action === path)!;
+    await admin.post(`${path}/delete`);
+    const saved = await admin.post(path, { ...values, name: 'Renamed' });
+    expect(saved.status).toBe(404);
+    expect(saved.text).toContain('The worker has been deleted.');
+    expect(saved.text).toContain('Renamed');
+    expect(saved.text).not.toContain('Somebody else has changed this');
+  });
+
   it('sees the part that renews itself by itself, and is told beside the field of a name that is none', async () => {
     const admin = Browser.of(app, cast.instance_admin);
     const page = await admin.get('/admin/workers');

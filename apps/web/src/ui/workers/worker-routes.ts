@@ -1,5 +1,6 @@
 import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from '@acp/contract';
 import { findAdminWorker, lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
+import { notFound } from '@acp/kernel';
 import { namesOfAnswerers } from '../kit/answered-by.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import type { Html } from '../kit/html.ts';
@@ -47,6 +48,13 @@ async function fleetPage(
   return shell({ title: t`Workers`, user, company: null, active: WORKERS, cursor, actions, body });
 }
 
+/** With the form of a worker that is still there. @throws notFound */
+async function editedPage(context: UiContext): Promise<Html> {
+  const worker = await findAdminWorker(context.tx, context.params.workerId ?? '');
+  if (worker === null) throw notFound('the worker has been deleted');
+  return fleetPage(context);
+}
+
 const statusOf = (name: string | undefined): WorkerStatus | null =>
   workerStatuses.find((known) => known === name) ?? null;
 const after = (done: string) => (_: unknown, __: unknown, form: FormValues) =>
@@ -80,7 +88,7 @@ export const workerRoutes: UiRoute[] = [
   }),
   action(`${WORKERS}/{workerId}`, rows.update, {
     read: (form) => ({ name: form.sent('name'), tags: form.has('tags') ? tagsOf(form) : undefined }),
-    edits: (c) => fleetPage(c),
+    edits: editedPage,
     next: () => `${WORKERS}?done=saved`,
     failed: fleetPage,
   }),
