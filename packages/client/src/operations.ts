@@ -7103,6 +7103,7 @@ export interface Inbox {
   awaiting_input: Issue[];
   needs_attention: Issue[];
   budget_incidents: BudgetIncident[];
+  join_requests: JoinRequest[];
   snoozed_issues: SnoozedIssue[];
   snoozed_approvals: SnoozedApproval[];
 }

@@ -11,6 +11,7 @@ import { CompiledIndexSummary } from './compiled-index.ts';
 import { PromptEvolutionSummary } from './evolutions.ts';
 import { InboxChanged } from './inbox.ts';
 import { IssueSummary } from './issues.ts';
+import { JoinRequestSummary } from './invites.ts';
 import { issueTopic, type ListTopic, type Topic } from './live-topics.ts';
 import { PluginSummary } from './plugins.ts';
 import { ProjectSummary } from './projects.ts';
@@ -190,6 +191,12 @@ export const eventTable = {
     private_to: ({ reader_id }: InboxChanged) => reader_id,
     plugin_type: null,
     doc: 'Someone snoozed an issue or an approval, or the snooze ended; for that person only.',
+  },
+  join_request: {
+    data: JoinRequestSummary,
+    topics: () => ['admin'],
+    plugin_type: null,
+    doc: 'Someone asked to join the company, or an admin decided; without the message.',
   },
   notification: {
     data: Notification,

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { Approval } from './approvals.ts';
 import { BudgetIncident } from './budgets.ts';
 import { BEARER, endpoint } from './endpoint.ts';
+import { JoinRequest } from './invites.ts';
 import { Issue } from './issues.ts';
 import { Wakeup } from './runs.ts';
 import { Timestamp, Uuid } from './schema-kit.ts';
@@ -39,6 +40,8 @@ export const Inbox = Type.Object({
   needs_attention: Type.Array(Issue),
   /** Open incidents. */
   budget_incidents: Type.Array(BudgetIncident),
+  /** Pending requests to join the company, if the caller is an admin of it. */
+  join_requests: Type.Array(JoinRequest),
   /** Snoozed by the caller and unchanged since; not included in any of the lists above. */
   snoozed_issues: Type.Array(SnoozedIssue),
   snoozed_approvals: Type.Array(SnoozedApproval),

@@ -48,6 +48,9 @@ export const JoinRequest = Type.Object({
 });
 export type JoinRequest = Static<typeof JoinRequest>;
 
+export const JoinRequestSummary = Type.Omit(JoinRequest, ['message']);
+export type JoinRequestSummary = Static<typeof JoinRequestSummary>;
+
 export const BoardUserKey = Type.Object({
   id: Uuid,
   company_id: Uuid,

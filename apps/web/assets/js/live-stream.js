@@ -18,6 +18,7 @@ const NAMES = [
   'routine_fired',
   'run_event',
   'inbox_changed',
+  'join_request',
   'notification',
   'plugin_state',
   'worker_updated',

@@ -2,7 +2,7 @@ import type { Actor, JoinRequest, UserActor } from '@acp/contract';
 import { byCreation, newestFirst, type Page, type PageRequest, schema, signal, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
-import { recordChanges } from '../activity/index.ts';
+import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
 import { personBehind } from './answerable.ts';
 import { findCompany } from './companies.ts';
@@ -34,13 +34,15 @@ export async function findJoinRequest(tx: Tx, id: string): Promise<JoinRequestRo
 export async function listJoinRequests(
   tx: Tx,
   company_id: string,
-  page: PageRequest,
+  { status, ...page }: PageRequest & { status?: JoinRequest['status'] },
 ): Promise<Page<JoinRequest>> {
   const plan = newestFirst(join_requests.created_at, join_requests.id, page, null);
   const rows = tx
     .select()
     .from(join_requests)
-    .where(and(eq(join_requests.company_id, company_id), plan.where))
+    .where(
+      and(eq(join_requests.company_id, company_id), status && eq(join_requests.status, status), plan.where),
+    )
     .orderBy(...plan.order)
     .limit(plan.limit);
   return plan.read(tx, rows, byCreation, present);
@@ -107,7 +109,15 @@ export async function resolveJoinRequest(
   return present(row);
 }
 
-function entry({ company_id, id, user_id }: JoinRequestRow, verb: string) {
-  const details = { user_id };
-  return { company_id, action: `join_request.${verb}`, entity_type: 'join_request', entity_id: id, details };
+function entry(row: JoinRequestRow, verb: string): Change {
+  const { message: _, ...data } = present(row);
+  const { company_id, id, user_id } = data;
+  return {
+    company_id,
+    action: `join_request.${verb}`,
+    entity_type: 'join_request',
+    entity_id: id,
+    details: { user_id },
+    event: { type: 'join_request', data },
+  };
 }

@@ -1,7 +1,9 @@
 import type { Actor, Inbox } from '@acp/contract';
 import type { Tx } from '@acp/db';
+import { isCompanyAdmin } from '../agents/index.ts';
 import { approvalsAskingFor, approvalsSnoozedBy } from '../approvals/index.ts';
 import { listBudgetIncidents } from '../budgets/index.ts';
+import { listJoinRequests } from '../companies/index.ts';
 import { issuesAskingFor, snoozedBy, unreadBy } from '../issues/index.ts';
 
 /** Limit per section: more than anyone handles in one go; the slices' own lists have pages. */
@@ -20,6 +22,9 @@ export async function readWaiting(
     needs_attention: await issuesAskingFor(tx, actor, company_id, 'attention', MOST_WAITING),
     budget_incidents: (await listBudgetIncidents(tx, company_id, { status: 'open', limit: MOST_WAITING }))
       .items,
+    join_requests: isCompanyAdmin(actor, company_id)
+      ? (await listJoinRequests(tx, company_id, { status: 'pending', limit: MOST_WAITING })).items
+      : [],
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Actor } from '@acp/contract';
 import type { Tx } from '@acp/db';
 import { sql } from 'drizzle-orm';
+import { isCompanyAdmin } from '../agents/index.ts';
 import { countAsking } from '../approvals/index.ts';
 import { isSnoozed, readerOf, waitsForPerson } from '../issues/index.ts';
 
@@ -18,7 +19,9 @@ export async function countWaiting(tx: Tx, actor: Actor, company_id: string): Pr
     select ${countAsking(reader, company_id)} as approvals,
       (select count(*)::int from issues i where i.company_id = ${company_id} and i.deleted_at is null
         and ${waitsForPerson} and not ${isSnoozed(reader)})
-      + (select count(*)::int from budget_incidents where company_id = ${company_id} and status = 'open') as rest`);
+      + (select count(*)::int from budget_incidents where company_id = ${company_id} and status = 'open')
+      + (select count(*)::int from join_requests where company_id = ${company_id} and status = 'pending'
+          and ${isCompanyAdmin(actor, company_id)}) as rest`);
   const { approvals, rest } = rows[0]!;
   return { approvals, inbox: approvals + rest };
 }

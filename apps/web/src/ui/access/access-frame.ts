@@ -1,7 +1,7 @@
 import { roleIn } from '../../http/roles.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { t, texts } from '../kit/language.ts';
 import { type Choice, tabs } from '../kit/parts.ts';
 import type { UiContext } from '../kit/ui-routes.ts';
 
@@ -13,6 +13,12 @@ export const membersPath = (company_id: string): string => `/companies/${company
 
 export const isAdmin = ({ user, company_id }: CompanyContext): boolean =>
   roleIn(user, company_id) === 'admin';
+
+/** What was decided about a request to join. */
+export const joinDecisions: Record<string, string> = texts({
+  approved: 'Approved: a member now.',
+  rejected: 'Rejected.',
+});
 
 /** Roles, each with what it permits. */
 export const roleChoices = (): Choice[] => [

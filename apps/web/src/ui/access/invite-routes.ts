@@ -7,13 +7,14 @@ import type { FormValues } from '../kit/form-values.ts';
 import { html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
 import { emptyState, formError, input, notice, postButton, select, shownOnce, status } from '../kit/parts.ts';
-import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
+import { type Column, moreLink, pageOf, samePage, table } from '../kit/table.ts';
 import { action, page, type UiRoute } from '../kit/ui-routes.ts';
 import {
   accessPage,
   byCompany,
   type CompanyContext,
   isAdmin,
+  joinDecisions,
   membersPath,
   roleChoices,
 } from './access-frame.ts';
@@ -127,11 +128,12 @@ async function requestsPage(context: CompanyContext, error: string | null = null
           themselves, through the API.
           !${when(isAdmin(context), () => html`It is quicker to <a href="${invitesPath(company_id)}">invite them</a>.`)}`,
         );
-  const said: Record<string, string> = { approved: t`Approved: a member now.`, rejected: t`Rejected.` };
+  if (context.fragment) return list;
   return accessPage(
     context,
     '/requests',
-    html`!${formError(new FieldErrors(error).general)}!${notice(said[query.done ?? ''])}!${list}`,
+    html`!${formError(new FieldErrors(error).general)}!${notice(joinDecisions[query.done ?? ''])}
+      <div data-live="join_request" data-source="${samePage(base, query)}">!${list}</div>`,
   );
 }
 
@@ -171,7 +173,8 @@ export const inviteRoutes: UiRoute[] = [
   ),
   action('/join-requests/{joinRequestId}', inviteEndpoints.resolveJoinRequest, {
     read: (form) => ({ status: form.text('status') }),
-    next: (c, { status: state }) => `${requestsPath(c.company_id)}?done=${state}`,
+    next: (c, { status: state }, form) =>
+      `${form.text('from') === 'inbox' ? `/companies/${c.company_id}/inbox` : requestsPath(c.company_id)}?done=${state}`,
     failed: (c, error) => requestsPage({ ...c, subject: undefined }, error),
   }),
 ];

@@ -4,6 +4,7 @@ import type { ActivityEntry, DayFigures, Inbox, Run } from '@acp/contract';
 import type { IncidentLink } from '../costs/incidents.ts';
 import { chartsPart } from './charts.ts';
 import { firstSteps, type FirstSteps, hasForm } from './first-steps.ts';
+import type { Names } from '../kit/answered-by.ts';
 import { countUpTo, money, timeAgo, words } from '../kit/format.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
@@ -19,9 +20,11 @@ export interface DashboardView {
   live: readonly Run[];
   live_agents: readonly AgentOutline[];
   live_issues: ReadonlyMap<string, IssueName>;
-  inbox: Pick<Inbox, 'approvals' | 'awaiting_input' | 'needs_attention'>;
+  inbox: Pick<Inbox, 'approvals' | 'awaiting_input' | 'needs_attention' | 'join_requests'>;
   /** The inbox's budget incidents. */
   budgets: readonly IncidentLink[];
+  /** Of those who ask to join. */
+  names: Names;
   spend: { today_usd: number; month_usd: number };
   activity: readonly ActivityEntry[];
   is_admin: boolean;
@@ -33,7 +36,7 @@ export function dashboardBody(view: DashboardView): Html {
   const { company_id, steps } = view;
   return html`!${when(steps && hasForm(steps) && steps, firstSteps)}
     <div
-      data-live="runs agents issues approvals budget_incident inbox_changed"
+      data-live="runs agents issues approvals budget_incident join_request inbox_changed"
       data-source="/companies/${company_id}"
     >
       !${dashboardParts(view)}
@@ -85,7 +88,8 @@ function runningNow({ company_id, live, live_agents, live_issues }: DashboardVie
 }
 
 export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, inbox, budgets, spend, activity, is_admin, can_write, days } = view;
+  const { company_id, steps, agents, inbox, budgets, names, spend, activity, is_admin, can_write, days } =
+    view;
   const failing = agents.filter(({ status: state }) => state === 'error');
   const waiting = [
     ...failures(company_id, failing),
@@ -105,6 +109,11 @@ export function dashboardParts(view: DashboardView): Html {
       title: approval.title,
     })),
     ...budgets.map(({ path, title }) => ({ path, what: words('budget'), title })),
+    ...inbox.join_requests.map(({ user_id }) => ({
+      path: `/companies/${company_id}/members/requests`,
+      what: t`asks to join`,
+      title: names.get(user_id) ?? t`a former user`,
+    })),
   ];
   return html`!${when(steps && !hasForm(steps) && steps, firstSteps)}
     <div class="tiles lists">

@@ -15,6 +15,7 @@ import {
   readWaiting,
   slugOf,
   spending,
+  userNames,
 } from '@acp/core';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
@@ -66,6 +67,10 @@ async function loadDashboard(
     ),
     inbox,
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
+    names: await userNames(
+      tx,
+      inbox.join_requests.map(({ user_id }) => user_id),
+    ),
     spend: await spending(tx, { company_id }),
     activity: (await listActivity(tx, company_id, { limit: 20 })).items,
     is_admin: roleIn(user, company_id) === 'admin',

@@ -1,5 +1,5 @@
 /** What awaits a user, each with who asked and what was said: usually enough to know what to do. */
-import type { Approval, Inbox, Issue } from '@acp/contract';
+import type { Approval, Inbox, Issue, JoinRequest } from '@acp/contract';
 import { MOST_WAITING, type Reason } from '@acp/core';
 import { type Names, requester } from '../approvals/approval-view.ts';
 import { namedAllBox, approvalBox, chosenBar, rowDecision } from '../approvals/list-decisions.ts';
@@ -16,6 +16,8 @@ interface InboxView {
   inbox: Inbox;
   budgets: readonly IncidentLink[];
   names: Names;
+  /** Names of those who ask to join. */
+  joining: ReadonlyMap<string, string>;
   /** Reasons by issue id. */
   reasons: ReadonlyMap<string, Reason>;
   /** The reader decides on approvals. */
@@ -74,6 +76,10 @@ export function inboxParts(view: InboxView): Html {
           </li>`,
       ),
     ),
+    section(
+      t`Requests to join`,
+      inbox.join_requests.map((request) => joinLine(request, view.joining.get(request.user_id))),
+    ),
     section(t`Unread`, inbox.unread_issues.map(line), {
       act: postButton(`/companies/${company_id}/inbox/read`, 'Mark all as read', { class: 'quiet small' }),
     }),
@@ -125,6 +131,18 @@ const since = (instant: Date | string): Html => html`<span class="soft small">!$
 
 const titleOf = ({ id, identifier, title }: Issue): Html =>
   html`<span class="identifier">${identifier}</span> <a href="/issues/${id}">${title}</a>`;
+
+function joinLine({ id, message, created_at }: JoinRequest, who = t`a former user`): Html {
+  const path = `/join-requests/${id}`;
+  const fields = (status: string) => ({ status, from: 'inbox' });
+  return html`<li>
+    <div class="grow">
+      ${who}!${when(message, (text) => html`<p class="why">${firstWords(text, 160)}</p>`)}
+    </div>
+    !${since(created_at)}!${postButton(path, 'Approve', { class: 'small', fields: fields('approved'), named: who })}
+    !${postButton(path, 'Reject', { class: 'danger small', fields: fields('rejected'), named: who })}
+  </li>`;
+}
 
 function issueLine(issue: Issue, reason: Reason | undefined): Html {
   return html`<li>

@@ -1,13 +1,14 @@
 import { approvalEndpoints, inboxEndpoints as rows } from '@acp/contract';
-import { countWaiting, findApproval, findIssue, inboxReasons, readInbox } from '@acp/core';
+import { countWaiting, findApproval, findIssue, inboxReasons, readInbox, userNames } from '@acp/core';
 import { isUuid } from '@acp/kernel';
+import { joinDecisions } from '../access/access-frame.ts';
 import { namesIn } from '../approvals/approval-routes.ts';
 import { decidedAll, decidedOne, readChosen } from '../approvals/list-decisions.ts';
 import { incidentLinks } from '../costs/incidents.ts';
 import { companyPage } from '../kit/company-frame.ts';
 import { html, type Html } from '../kit/html.ts';
 import { t } from '../kit/language.ts';
-import { postButton } from '../kit/parts.ts';
+import { notice, postButton } from '../kit/parts.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
 import { mayWrite } from '../kit/write-access.ts';
 import { inboxParts } from './inbox-page.ts';
@@ -30,14 +31,18 @@ async function inboxPage(
     inbox,
     budgets: await incidentLinks(tx, company_id, inbox.budget_incidents),
     names: await namesIn(context, inbox.approvals),
+    joining: await userNames(
+      tx,
+      inbox.join_requests.map(({ user_id }) => user_id),
+    ),
     reasons: await inboxReasons(tx, company_id, [...new Set(asking.map(({ id }) => id))]),
     can_write: mayWrite(context),
     error,
   });
   if (fragment) return parts;
   const path = inboxPath(company_id);
-  const topics = 'issues comments approvals budget_incident inbox_changed';
-  const body = html`!${said}!${await decidedOne(context, path)}!${await readNotice(context)}!${await putOffNotice(context)}
+  const topics = 'issues comments approvals budget_incident join_request inbox_changed';
+  const body = html`!${said}!${notice(joinDecisions[context.query.done ?? ''])}!${await decidedOne(context, path)}!${await readNotice(context)}!${await putOffNotice(context)}
     <div data-live="${topics}" data-source="${path}" data-fresh data-chooses>!${parts}</div>
     <p class="soft small" data-notices hidden>
       <button type="button" class="link small" data-ask-notices></button>

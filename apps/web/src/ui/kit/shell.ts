@@ -140,7 +140,7 @@ function counter({ value, topic, source }: NonNullable<NavItem['count']>): Html 
 /** Any issue's change may affect the inbox. */
 function inboxLink(id: string, counts: Counts = {}): NavItem {
   const path = `/companies/${id}/inbox`;
-  const topic = 'issues approvals budget_incident inbox_changed';
+  const topic = 'issues approvals budget_incident join_request inbox_changed';
   const count = { value: counts.inbox ?? 0, topic, source: `${path}/part/waiting` };
   return { label: t`Inbox`, path, count };
 }
