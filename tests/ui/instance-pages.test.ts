@@ -179,6 +179,39 @@ describe('an admin of the instance', () => {
     expect(await claim()).toBe(401);
   });
 
+  it('lists the workers that are offline alone, as many as the fleet counts', async () => {
+    const admin = Browser.of(app, cast.instance_admin);
+    await database.db.delete(schema.workers);
+    const about = (name: string, status = 'approved') => ({
+      name,
+      status,
+      key_hash: newId(),
+      key_prefix: name,
+    });
+    await database.db
+      .insert(schema.workers)
+      .values([
+        { ...about('Present'), last_seen_at: new Date() },
+        { ...about('Absent'), last_seen_at: new Date(Date.now() - 3_600_000) },
+        about('Never seen'),
+        about('Switched off', 'disabled'),
+      ]);
+    const { text } = await admin.get('/admin/workers');
+    const link = '/admin/workers?status=offline';
+    const written = link.replace('=', '&#61;');
+    expect(text).toContain(`<a href="${written}">2 offline</a>`);
+    const page = await admin.get(link);
+    expect(page.text).toMatch(/aria-current="page"\s*>offline<\/a>/);
+    const [, source] = /data-live="workers" data-source="([^"]+)"/.exec(page.text)!;
+    for (const { text: shown } of [page, await admin.get(source!.replaceAll('&#61;', '='))])
+      expect(
+        ['Present', 'Absent', 'Never seen', 'Switched off'].filter((name) => shown.includes(name)),
+      ).toEqual(['Absent', 'Never seen']);
+    const form = pageForms(page.text).find(({ action }) => action.endsWith('/disable'))!;
+    const { headers } = await admin.post(form.action, form.values);
+    expect(headers.location).toBe(`${link}&done=disabled`);
+  });
+
   it('saves a worker that somebody deletes meanwhile: 404 says so, and what was typed is kept', async () => {
     const admin = Browser.of(app, cast.instance_admin);
     await admin.post('/admin/workers', { new: 'on', name: 'Leaver', tags: '' });

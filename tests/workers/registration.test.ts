@@ -174,6 +174,14 @@ describe('an instance admin', () => {
       sql`update workers set last_seen_at = now() - interval '6 minutes' where id = ${worker.id}`,
     );
     expect((await shown(worker.id))?.online).toBe(false);
+    const found = async (online: string) => {
+      const { status, body } = await fleet.admin<{ id: string }[]>(
+        'GET',
+        `/api/admin/workers?online=${online}`,
+      );
+      return status === 200 ? body.some(({ id }) => id === worker.id) : status;
+    };
+    expect([await found('false'), await found('true'), await found('maybe')]).toEqual([true, false, 400]);
     const list = await fleet.call<{ id: string }[]>('GET', '/api/workers', fleet.cast.agent.headers);
     expect(list.status).toBe(200);
     expect(Object.keys(list.body[0]!).toSorted()).toEqual(

@@ -2925,12 +2925,13 @@ export interface Operations {
     answer: QueueStats;
   };
   /**
-   * Workers with versions and load, newest first; `status` takes a comma-separated list.
+   * Workers with versions and load, newest first; `status` takes a comma-separated list, `online` true or false.
    */
   'admin-workers.list': {
     path: undefined;
     query: {
       status?: string;
+      online?: boolean;
       limit?: number;
       cursor?: string;
       q?: string;

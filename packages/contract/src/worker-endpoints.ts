@@ -184,11 +184,15 @@ export const adminWorkerEndpoints = {
     id: 'admin-workers.list',
     method: 'GET',
     path: '/api/admin/workers',
-    query: Type.Object({ status: Type.Optional(Type.String({ maxLength: 200 })), ...SearchQuery }),
+    query: Type.Object({
+      status: Type.Optional(Type.String({ maxLength: 200 })),
+      online: Type.Optional(Type.Boolean()),
+      ...SearchQuery,
+    }),
     response: Type.Array(AdminWorker),
     tx: 'none',
     paged: true,
-    doc: 'Workers with versions and load, newest first; `status` takes a comma-separated list.',
+    doc: 'Workers with versions and load, newest first; `status` takes a comma-separated list, `online` true or false.',
   }),
   create: endpoint({
     ...administration,

@@ -23,7 +23,7 @@ import { and, eq, inArray, not, sql } from 'drizzle-orm';
 import { recordChanges, recordInstanceAct, systemActor } from '../activity/index.ts';
 import { newKeyMaterial } from '../agents/index.ts';
 import { answerableUser, isInstanceAdmin, type Leaving, type LeftCredential } from '../companies/index.ts';
-import { presentAdminWorker, presentWorker, type WorkerWithLoad } from './present.ts';
+import { isOnline, presentAdminWorker, presentWorker, type WorkerWithLoad } from './present.ts';
 import { distinct } from './register-worker.ts';
 import { releaseTasksOf } from './release-tasks.ts';
 import { readWorkers, w, withLoad, workerChange, workerChanges } from './worker-changes.ts';
@@ -135,14 +135,21 @@ const UNASKED = 50;
 /** The same with versions and load. @throws invalid for an unknown status */
 export async function listAdminWorkers(
   tx: Tx,
-  { status, ...query }: SearchRequest & { status?: string | undefined },
+  { status, online, ...query }: SearchRequest & { status?: string | undefined; online?: boolean | undefined },
 ): Promise<Page<AdminWorker>> {
   const asked = commaList(status, workerStatuses, 'status');
   const page = newestFirst(w.created_at, w.id, query, UNASKED);
   const rows = await tx
     .select(withLoad)
     .from(w)
-    .where(and(asked && inArray(w.status, asked), containing(query.q, searchedColumns), page.where))
+    .where(
+      and(
+        asked && inArray(w.status, asked),
+        online === undefined ? undefined : sql`${isOnline} = ${online}`,
+        containing(query.q, searchedColumns),
+        page.where,
+      ),
+    )
     .orderBy(...page.order)
     .limit(page.limit);
   return page.cut(rows, ({ worker: { created_at, id } }) => ({ at: created_at, id }), presentAdminWorker);

@@ -24,7 +24,7 @@ const fields =
 
 const others =
   `on off yes no none chat council evolution fine warning breach passing failing pending approved changes_requested merged closed open
-  unknown within_limit nearly_used_up used_up revoked expired ended accepted archived renamed type_changed`.split(
+  unknown offline within_limit nearly_used_up used_up revoked expired ended accepted archived renamed type_changed`.split(
     /\s+/,
   );
 

@@ -18,7 +18,7 @@ export interface FleetView {
   next_cursor: string | null;
   stats: QueueStats;
   /** Only workers in this state; null: all. */
-  status: WorkerStatus | null;
+  status: ShownState | null;
   /** The page's own query. */
   query: Readonly<Record<string, string>>;
 }
@@ -32,7 +32,16 @@ interface FleetSaid {
   api_key: string | null;
 }
 
-const shownStatuses = ['pending_approval', 'approved', 'draining', 'disabled', 'rejected'] as const;
+/** `offline`: approved, and not seen lately. */
+export const shownStates = [
+  'pending_approval',
+  'approved',
+  'offline',
+  'draining',
+  'disabled',
+  'rejected',
+] as const satisfies readonly (WorkerStatus | 'offline')[];
+export type ShownState = (typeof shownStates)[number];
 
 const done: Record<string, string> = texts({
   approved: 'The worker has been approved.',
@@ -52,7 +61,7 @@ export async function fleetBody(view: FleetView, said: FleetSaid): Promise<Html>
   const { form } = said;
   const isNew = form?.has('new') ?? false;
   const errors = new FieldErrors(said.error, isNew ? ['name', 'tags'] : []);
-  const filters = [null, ...shownStatuses].map((shown) => ({
+  const filters = [null, ...shownStates].map((shown) => ({
     label: shown === null ? t`all` : words(shown),
     path: searched(fleetPath(shown), view.query),
   }));
@@ -117,7 +126,7 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
   return html`<div class="tiles">
     <section class="card">
       <h2>Fleet</h2>
-      <p>${workers.online} online, ${workers.offline} offline</p>
+      <p>${workers.online} online, <a href="${fleetPath('offline')}">${workers.offline} offline</a></p>
       !${when(workers.pending_approval, (waiting) => html`<p><a href="${fleetPath('pending_approval')}">${waiting} waiting for approval</a></p>`)}
       <p class="soft small">${workers.draining} draining, ${workers.disabled} disabled</p>
     </section>

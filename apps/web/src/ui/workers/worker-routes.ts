@@ -1,4 +1,4 @@
-import { adminWorkerEndpoints as rows, type WorkerStatus, workerStatuses } from '@acp/contract';
+import { adminWorkerEndpoints as rows } from '@acp/contract';
 import { findAdminWorker, lastSequence, listAdminWorkers, queueStats, type WorkerMove } from '@acp/core';
 import { notFound } from '@acp/kernel';
 import { namesOfAnswerers } from '../kit/answered-by.ts';
@@ -9,7 +9,15 @@ import { listAfter, searchOf } from '../kit/list-search.ts';
 import { formLink } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { action, page, type UiContext, type UiRoute } from '../kit/ui-routes.ts';
-import { fleetBody, fleetPart, fleetPath, type FleetView, WORKERS } from './worker-pages.ts';
+import {
+  fleetBody,
+  fleetPart,
+  fleetPath,
+  type FleetView,
+  type ShownState,
+  shownStates,
+  WORKERS,
+} from './worker-pages.ts';
 
 const instance = { scope: { by: 'none' }, role: 'instance_admin' } as const;
 
@@ -17,7 +25,7 @@ async function viewOf({ tx, query, params, services }: UiContext): Promise<Fleet
   services.instance.requireFeature(rows.list);
   const only = statusOf(query.status);
   const [{ items, next_cursor }, stats] = await Promise.all([
-    listAdminWorkers(tx, { ...searchOf(query), ...(only === null ? {} : { status: only }) }),
+    listAdminWorkers(tx, { ...searchOf(query), ...filterOf(only) }),
     queueStats(tx),
   ]);
   // The worker of a form is there, whatever part of the list it was on.
@@ -55,8 +63,14 @@ async function editedPage(context: UiContext): Promise<Html> {
   return fleetPage(context);
 }
 
-const statusOf = (name: string | undefined): WorkerStatus | null =>
-  workerStatuses.find((known) => known === name) ?? null;
+const statusOf = (name: string | undefined): ShownState | null =>
+  shownStates.find((known) => known === name) ?? null;
+
+const filterOf = (only: ShownState | null) => ({
+  ...(only === null ? {} : { status: only === 'offline' ? 'approved' : only }),
+  ...(only === 'offline' ? { online: false } : {}),
+});
+
 const after = (done: string) => (_: unknown, __: unknown, form: FormValues) =>
   listAfter(fleetPath(statusOf(form.text('status'))), form, done);
 
