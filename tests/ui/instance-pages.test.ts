@@ -1,6 +1,6 @@
 /** Pages of the instance: the fleet and its actions, the backups, alerts. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { hashPassword, listBackups } from '@acp/core';
+import { hashPassword, listBackups, recordSecurityEvents } from '@acp/core';
 import { type Database, schema } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { eq } from 'drizzle-orm';
@@ -243,6 +243,26 @@ it('anybody else sees nothing of the fleet', async () => {
   const admin = Browser.of(app, cast.admin);
   expect((await admin.get('/admin/workers')).status).toBe(403);
   expect((await admin.post('/admin/workers', { new: 'on', name: 'Mine', tags: '' })).status).toBe(403);
+});
+
+it('the security log is in the reader’s language, except for what people have named', async () => {
+  const subject = newId();
+  const entry = { kind: 'sign_in.succeeded', subject } as const;
+  await recordSecurityEvents(database.db, [
+    { ...entry, details: { method: 'password' } },
+    { ...entry, details: { reason: 'this account is deactivated', provider: 'oidc' } },
+    { ...entry, details: { factor: 'recovery codes', by: 'password' } },
+    { ...entry, details: { sessions: 'all others', kind: 'agent_key' } },
+  ]);
+  const admin = Browser.of(app, cast.instance_admin);
+  const { text } = await admin.get('/admin/security', { 'Accept-Language': 'de' });
+  for (const shown of [
+    'Methode: Passwort',
+    'Grund: dieses Konto ist deaktiviert, Anbieter: oidc',
+    'von: password, Faktor: Wiederherstellungscodes',
+    'Art: Schlüssel eines Agenten, Sitzungen: alle anderen',
+  ])
+    expect(text).toContain(shown);
 });
 
 it('the trash says which agent or key deleted what no user did', async () => {

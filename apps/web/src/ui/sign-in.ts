@@ -13,7 +13,7 @@ import {
   verifyPassword,
 } from '@acp/core';
 import { type Database, transaction } from '@acp/db';
-import { asciiLowerCase, rateLimited, unauthenticated } from '@acp/kernel';
+import { asciiLowerCase, rateLimited, stated, unauthenticated } from '@acp/kernel';
 import { OncePerMinute } from '../http/once-per-minute.ts';
 
 interface Credentials {
@@ -65,7 +65,7 @@ async function attemptSignIn(
   const user = await findUserByEmail(database.db, email);
   const matches = await verifyPassword(user?.password_hash, password);
   if (!user?.password_hash || !matches || !user.is_active) {
-    if (matches) await note('sign_in.refused', user, 'deactivated');
+    if (matches) await note('sign_in.refused', user, stated('this account is deactivated'));
     else await note('sign_in.failed', user);
     throw refused();
   }

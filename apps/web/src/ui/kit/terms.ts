@@ -22,6 +22,12 @@ const fields =
   `adapter_type assignee_agent body_markdown description due_date goal level model name owner_agent parent
   priority project reports_to role status summary title`.split(/\s+/);
 
+/** Details of the security log, and their values. */
+const security = [
+  'method reason factor by email row provider session_id sessions kind key_prefix expires_at'.split(' '),
+  ['password', 'passkey', 'totp', 'code', 'recovery codes', 'all others'],
+].flat();
+
 const others =
   `on off yes no none chat council evolution fine warning breach passing failing pending approved changes_requested merged closed open
   unknown offline within_limit nearly_used_up used_up revoked expired ended accepted archived renamed type_changed`.split(
@@ -93,6 +99,7 @@ export const terms: readonly string[] = [
     ...contract.workspaceActionKinds,
     ...acted,
     ...fields,
+    ...security,
     ...others,
   ]),
 ];

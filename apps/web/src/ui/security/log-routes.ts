@@ -4,7 +4,7 @@ import { listSecurityEvents } from '@acp/core';
 import { companyPage } from '../kit/company-frame.ts';
 import { exactTime, words } from '../kit/format.ts';
 import { html, type Html } from '../kit/html.ts';
-import { t } from '../kit/language.ts';
+import { say, t } from '../kit/language.ts';
 import { emptyState, select } from '../kit/parts.ts';
 import { shell } from '../kit/shell.ts';
 import { type Column, moreLink, pageOf, table } from '../kit/table.ts';
@@ -66,6 +66,14 @@ async function logOf(
 
 const kindInWords = (kind: string): string => words(kind.replace('.', ' '));
 
+/** Details that are one of a few words, and not what somebody has named. */
+const worded: readonly string[] = ['method', 'factor', 'kind', 'sessions'];
+
+function saidOf(name: string, value: string): string {
+  if (worded.includes(name)) return words(value);
+  return name === 'reason' ? say(value) : value;
+}
+
 const columns: Column<SecurityEvent>[] = [
   { label: 'When', cell: ({ created_at }) => exactTime(created_at) },
   { label: 'What', cell: ({ kind }) => html`${kindInWords(kind)}` },
@@ -76,7 +84,7 @@ const columns: Column<SecurityEvent>[] = [
     cell: ({ details }) =>
       html`<span class="soft small"
         >${Object.entries(details)
-          .map(([name, value]) => `${words(name)}: ${String(value)}`)
+          .map(([name, value]) => `${words(name)}: ${saidOf(name, String(value))}`)
           .join(', ')}</span
       >`,
   },
