@@ -107,17 +107,25 @@ describe('an issue', () => {
   });
 });
 
-it('a chat says why its agent does not answer, before anybody has typed a message', async () => {
+it('a chat says why its agent does not answer, before anybody has typed a message, in a part that renews itself', async () => {
   const member = Browser.of(app, cast.member);
   const { agent_id } = cast;
   const chat = (await member.post(`/companies/${cast.company_id}/chats`, { agent_id })).headers.location!;
-  expect(await read(chat)).not.toContain('No answers here');
+  const before = await read(chat);
+  expect(before).not.toContain('No answers here');
+  const [, topics, source] = /data-live="([^"]+)"\s+data-source="(\/chats\/[^"]+)"/.exec(before)!;
+  expect(topics!.split(' ')).toEqual([`agent:${agent_id}`, 'budget_incident']);
+  expect((await read(source!)).trim()).toBe('');
   await member.post(`/agents/${agent_id}/pause`, { reason: '' });
   expect(await read(chat)).toMatch(/No answers here: <a href="\/agents\/[^"]+">[^<]+<\/a> is paused/);
   expect((await member.post(`${chat}/messages`, { body_markdown: 'Hello' })).status).toBe(409);
   await member.post(`/agents/${agent_id}/resume`, {});
   const incident = await breach('agent');
-  expect(await read(chat)).toContain(`No answers here: the budget <a href="/budget-incidents/${incident}">`);
+  for (const path of [chat, source!])
+    expect(await read(path)).toContain(
+      `No answers here: the budget <a href="/budget-incidents/${incident}">`,
+    );
+  expect((await Browser.of(app, cast.stranger).get(source!)).status).toBe(404);
 });
 
 it('an agent that a budget has paused says which, and so does its refusal to run or resume', async () => {

@@ -101,7 +101,8 @@ export function chatBody(view: ChatView): Html {
       !${chatLinks(list, chat.id)}
     </aside>
     <section class="chat-main" data-chat="${chat.id}" aria-label="Conversation">
-      !${formError(error)}!${silent}
+      !${formError(error)}
+      !${when(closed === null, () => html`<div data-live="agent:${chat.agent_id} budget_incident" data-source="/chats/${chat.id}/part/silent">!${silent}</div>`)}
       <p class="chat-with">
         !${avatar(agent_name)}
         !${closed === null ? html`<a href="/agents/${chat.agent_id}">${agent_name}</a>` : html`${agent_name}`}

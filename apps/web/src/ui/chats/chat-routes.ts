@@ -61,16 +61,24 @@ const ownersOf = async ({ tx, company_id }: UiContext, chats: readonly Chat[]): 
     chats.map(({ agent_id }) => agent_id),
   );
 
+type ChatAgent = { id: string; name: string; status: string } | undefined;
+
 interface Conversation extends ThreadView {
-  agent: { id: string; name: string; status: string } | undefined;
+  agent: ChatAgent;
 }
+
+const agentOf = async ({ tx, subject }: UiContext<'chat'>): Promise<ChatAgent> =>
+  subject.agent_id === null ? undefined : findAgent(tx, subject.agent_id);
+
+/** One that has ended never answers again. */
+const mayAsk = (agent: ChatAgent): boolean => agent !== undefined && agent.status !== 'terminated';
 
 async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
   const { tx, user, subject, query } = context;
   const before = Number(query.before);
   const known = Number.isSafeInteger(before) && before > 0 && before < 2 ** 31 ? { before } : {};
   const { rows: shown, earlier } = await newestChatMessages(tx, subject, { ...known, limit: SHOWN });
-  const agent = subject.agent_id === null ? undefined : await findAgent(tx, subject.agent_id);
+  const agent = await agentOf(context);
   return {
     chat_id: subject.id,
     agent_name: agent?.name ?? t`The agent`,
@@ -80,10 +88,16 @@ async function threadOf(context: UiContext<'chat'>): Promise<Conversation> {
     earlier: earlier ? (shown[0]?.position ?? null) : null,
     user_id: user.user_id,
     can_write: mayWrite(context),
-    // One that has ended never answers again.
-    can_ask: agent !== undefined && agent.status !== 'terminated',
+    can_ask: mayAsk(agent),
     agent,
   };
+}
+
+/** Why it does not answer for now; one that is gone never does. */
+async function silence({ tx, subject, company_id }: UiContext<'chat'>, agent: ChatAgent): Promise<Html> {
+  if (!mayAsk(agent)) return '';
+  const held = { company_id, agent_id: subject.agent_id, project_id: null };
+  return silentPart(agent, await holdingBudgets(tx, held));
 }
 
 async function chatPage(context: UiContext<'chat'>, error: string | null = null): Promise<Html> {
@@ -92,7 +106,6 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
   const { items: chats } = await listChats(tx, user, company_id, { limit: 30 });
   const { agent } = view;
   const closed = view.can_ask ? null : t`This chat’s agent is gone: the chat is read-only.`;
-  const held_by = await holdingBudgets(tx, { company_id, agent_id: subject.agent_id, project_id: null });
   const chat = presentChat(subject);
   const list = listPath(company_id);
   return companyPage(context, {
@@ -110,7 +123,7 @@ async function chatPage(context: UiContext<'chat'>, error: string | null = null)
       list: { chats, owners: await ownersOf(context, chats) },
       file_limits: services.upload_limits,
       closed,
-      silent: closed === null ? silentPart(agent, held_by) : '',
+      silent: await silence(context, agent),
       error,
     }),
   });
@@ -154,6 +167,9 @@ export const chatRoutes: UiRoute[] = [
   page('/chats/{chatId}', { scope: byChat, role: 'viewer' }, (c) => chatPage(c)),
   // Fetched by the script on changes.
   page('/chats/{chatId}/thread', { scope: byChat, role: 'viewer' }, async (c) => thread(await threadOf(c))),
+  page('/chats/{chatId}/part/silent', { scope: byChat, role: 'viewer' }, async (c) =>
+    silence(c, await agentOf(c)),
+  ),
   page('/chats/{chatId}/messages/{messageId}/issue', { scope: byChat, role: 'member' }, issueOfMessage),
   action('/chats/{chatId}/messages', rows.post, {
     read: (form) => ({ body_markdown: form.given('body_markdown') }),
