@@ -87,11 +87,16 @@ function runningNow({ company_id, live, live_agents, live_issues }: DashboardVie
     )}`;
 }
 
-export function dashboardParts(view: DashboardView): Html {
-  const { company_id, steps, agents, inbox, budgets, names, spend, activity, is_admin, can_write, days } =
-    view;
+/** What waits for a person. */
+function waitingItems({
+  company_id,
+  agents,
+  inbox,
+  budgets,
+  names,
+}: DashboardView): { path: string; what: string; title: string }[] {
   const failing = agents.filter(({ status: state }) => state === 'error');
-  const waiting = [
+  return [
     ...failures(company_id, failing),
     ...inbox.awaiting_input.map((issue) => ({
       path: `/issues/${issue.id}`,
@@ -115,6 +120,11 @@ export function dashboardParts(view: DashboardView): Html {
       title: names.get(user_id) ?? t`a former user`,
     })),
   ];
+}
+
+export function dashboardParts(view: DashboardView): Html {
+  const { company_id, steps, spend, activity, is_admin, can_write, days } = view;
+  const waiting = waitingItems(view);
   return html`!${when(steps && !hasForm(steps) && steps, firstSteps)}
     <div class="tiles lists">
       <section class="card">

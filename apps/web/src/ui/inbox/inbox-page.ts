@@ -134,7 +134,7 @@ const titleOf = ({ id, identifier, title }: Issue): Html =>
 
 function joinLine({ id, message, created_at }: JoinRequest, who = t`a former user`): Html {
   const path = `/join-requests/${id}`;
-  const fields = (status: string) => ({ status, from: 'inbox' });
+  const fields = (decision: string) => ({ status: decision, from: 'inbox' });
   return html`<li>
     <div class="grow">
       ${who}!${when(message, (text) => html`<p class="why">${firstWords(text, 160)}</p>`)}
