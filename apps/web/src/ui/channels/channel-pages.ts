@@ -46,7 +46,7 @@ export const channelColumns: Column<Channel>[] = [
 function stateOf({ enabled, status: state, failing_since }: Channel): Html {
   if (!enabled) return status('disabled');
   if (failing_since === null) return status(state === 'connected' ? 'ready' : 'waiting');
-  return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
+  return html`!${status('failing')} <span class="soft small">first failed !${timeAgo(failing_since)}</span>`;
 }
 
 /** State of the connection as the service knows it, and what to do. No event reports it: the part asks until it is connected. */

@@ -95,7 +95,7 @@ async function pairedPart(id: string, pairing: NonNullable<MyChannel['pairing']>
   </form>`;
   return html`<p>
       You are paired as ${pairing.external_name}
-      <code>${pairing.external_id}</code>, since !${timeAgo(pairing.created_at)}.
+      <code>${pairing.external_id}</code>. <span class="soft small">!${timeAgo(pairing.created_at)}</span>
     </p>
     !${await asShown(news)}
     !${postButton(`${OWN}/${id}/unpair`, 'Unpair', { class: 'quiet', confirm: 'End the pairing?' })}`;

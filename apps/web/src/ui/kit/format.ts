@@ -26,7 +26,7 @@ export function timeAgo(instant: Date | string | null, now = Date.now()): Html {
 const readable = (date: Date, seconds: number): string =>
   seconds < LONG_AGO ? ago(seconds) : date.toISOString().slice(0, 10);
 
-export function ago(seconds: number): string {
+function ago(seconds: number): string {
   return seconds < NOW ? t`just now` : t`${span(seconds)} ago`;
 }
 

@@ -46,7 +46,7 @@ export function healthPart(server: McpServer): Html {
     <h2>Health</h2>
     <p>
       <span data-told>!${stateOf(server)}</span>
-      !${when(failing_since, (since) => html`<span class="soft small">since !${timeAgo(since)}</span>`)}
+      !${when(failing_since, (since) => html`<span class="soft small">first failed !${timeAgo(since)}</span>`)}
     </p>
     !${when(enabled && server.status === 'unlisted', () => html`<p class="soft">Its tools are listed within seconds.</p>`)}
     !${when(last_error, (reason) => html`<p class="error">${say(reason)}</p>`)}

@@ -19,7 +19,7 @@ export const webhookColumns = (names: Names): Column<Webhook>[] => [
 function webhookState({ enabled, failing_since }: Webhook): Html {
   if (!enabled) return status('disabled');
   if (failing_since === null) return status('ready');
-  return html`!${status('failing')} <span class="soft small">since !${timeAgo(failing_since)}</span>`;
+  return html`!${status('failing')} <span class="soft small">first failed !${timeAgo(failing_since)}</span>`;
 }
 
 /** Of the last attempt, or why there was none; one that is sent again has neither yet. */

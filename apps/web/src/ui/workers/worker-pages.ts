@@ -2,7 +2,7 @@ import type { AdminWorker, QueueStats, WorkerStatus } from '@acp/contract';
 import { answeredBy, type Names } from '../kit/answered-by.ts';
 import { asShown } from '../kit/as-shown.ts';
 import { FieldErrors } from '../kit/field-errors.ts';
-import { ago, timeAgo, words } from '../kit/format.ts';
+import { span, timeAgo, words } from '../kit/format.ts';
 import type { FormValues } from '../kit/form-values.ts';
 import { each, html, type Html, when } from '../kit/html.ts';
 import { t, texts } from '../kit/language.ts';
@@ -119,7 +119,7 @@ function figures({ workers, by_tag, ...queue }: QueueStats): Html {
   const oldest =
     queue.oldest_queued_sec === null || queue.queued === 0
       ? ''
-      : html`<p class="soft small">The oldest waits since ${ago(queue.oldest_queued_sec)}.</p>`;
+      : html`<p class="soft small">The oldest has waited for ${span(queue.oldest_queued_sec)}.</p>`;
   const tags = html`<ul class="list">
     !${each(by_tag.slice(0, 10), ({ tag, queued }) => html`<li><code class="grow">${tag}</code><span>${queued}</span></li>`)}
   </ul>`;
