@@ -36,8 +36,9 @@ export const restorers: Record<TrashType, Restorer> = {
       await wakeAssignees(tx, actor, sql`i.assignee_agent_id = ${id}`);
     },
     async purge(tx, id) {
-      await clearIssueReference(tx, 'assignee_agent_id', [id]);
-      return purgeAgent(tx, id);
+      const gone = await purgeAgent(tx, id);
+      await clearIssueReference(tx, 'assignee_agent_id', gone);
+      return gone;
     },
   },
   issue: {

@@ -1,5 +1,5 @@
 import type { Actor, CreateGoal, Goal, UpdateGoal } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { inOrder, schema, type Tx } from '@acp/db';
 import { conflict, invalid, notFound, said } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
@@ -10,6 +10,7 @@ import {
   hasRoomBelow,
   levelsFrom,
   moveToTrash,
+  purgeOldTrash,
   withoutUnchanged,
 } from '../trash/index.ts';
 import { type GoalRow, presentGoal, goalColumns } from './present.ts';
@@ -69,13 +70,19 @@ export async function restoreGoal(tx: Tx, actor: Actor, goal_id: string): Promis
 
 /** Deletes the goal and its descendants for good. @returns the deleted ids */
 export async function purgeGoal(tx: Tx, goal_id: string): Promise<string[]> {
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    with recursive below as (
+  const withDescendants = sql`with recursive below as (
       select ${goal_id}::uuid as id
       union
       select child.id from below join goals child on child.parent_goal_id = below.id
-    )
-    delete from goals where id in (select id from below) returning id`);
+    )`;
+  const { rows: going } = await tx.execute<{ id: string }>(sql`${withDescendants} select id from below`);
+  // Entries are locked before what they are of: one of those below may be on its way back.
+  await purgeOldTrash(
+    tx,
+    going.map(({ id }) => id),
+  );
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    ${withDescendants} delete from goals where ${inOrder(goals, sql`id in (select id from below)`)} returning id`);
   return rows.map(({ id }) => id);
 }
 

@@ -4,14 +4,14 @@ import { conflict, invalid, said } from '@acp/kernel';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { lockTrashed, purgeOldTrash } from '../trash/index.ts';
-import { requestWakeups, type WakeupRequest } from '../wakeups/index.ts';
+import { requestWakeups } from '../wakeups/index.ts';
 import { deleteIssue } from './delete-issue.ts';
 import { findIssue } from './find-issue.ts';
 import { issueUpdated } from './present.ts';
 import { enqueueSettling } from './parking.ts';
 import { restoreIssue } from './restore-issue.ts';
 import { type IssueRow, notTrashed, rowVersion, selectIssues, shownIssue } from './rows.ts';
-import { updateIssue } from './update-issue.ts';
+import { type Later, updateIssue } from './update-issue.ts';
 
 const { issue_labels, labels } = schema;
 
@@ -33,7 +33,8 @@ export async function changeIssues(
   // Before their issues, as in a restore from the trash.
   for (const entity_id of back.toSorted()) await lockEntry(tx, company_id, entity_id);
   await lockAll(tx, company_id, ids);
-  for (const issue_id of back) await bringBack(tx, actor, issue_id);
+  const later: Later = { wakeups: [], settling: [] };
+  for (const issue_id of back) await bringBack(tx, actor, issue_id, later);
   const rows = await selectIssues(
     tx,
     sql`select ${shownIssue}, ${rowVersion('i')} as row_version from issues i
@@ -47,7 +48,6 @@ export async function changeIssues(
     undo.set(issue_id, { issue_id, ...undo.get(issue_id), ...part });
   };
   await changeLabels(tx, actor, changes, known, undoes);
-  const later = { wakeups: [] as WakeupRequest[], settling: [] as string[] };
   for (const { issue_id, set = {}, deleted } of changes) {
     const issue = known.get(issue_id)!;
     const before = whatDiffers(issue, set);
@@ -56,7 +56,7 @@ export async function changeIssues(
       undoes(issue_id, { set: before });
     }
     if (deleted === true) {
-      await deleteIssue(tx, actor, issue);
+      await deleteIssue(tx, actor, issue, later);
       undoes(issue_id, { deleted: false });
     }
   }
@@ -93,8 +93,8 @@ async function lockEntry(tx: Tx, company_id: string, entity_id: string): Promise
   if (entry === undefined) throw invalid(said`changes: issue ${entity_id} is not in the trash`);
 }
 
-async function bringBack(tx: Tx, actor: Actor, entity_id: string): Promise<void> {
-  await restoreIssue(tx, actor, entity_id);
+async function bringBack(tx: Tx, actor: Actor, entity_id: string, later: Later): Promise<void> {
+  await restoreIssue(tx, actor, entity_id, later);
   if (!(await findIssue(tx, entity_id))) throw conflict('its parent is in the trash');
   await purgeOldTrash(tx, [entity_id]);
 }
@@ -125,7 +125,10 @@ async function changeLabels(
   const found = await tx
     .select({ id: labels.id, name: labels.name })
     .from(labels)
-    .where(and(eq(labels.company_id, company_id), inArray(labels.id, ids)));
+    .where(and(eq(labels.company_id, company_id), inArray(labels.id, ids)))
+    // Whoever deletes one takes it off its issues in an order of their own, after this.
+    .orderBy(labels.id)
+    .for('key share');
   const names = new Map(found.map(({ id, name }) => [id, name]));
   const unknown = ids.find((id) => !names.has(id));
   if (unknown !== undefined) throw invalid(said`changes: unknown label ${unknown}`);

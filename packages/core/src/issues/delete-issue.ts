@@ -8,12 +8,19 @@ import { moveToTrash } from '../trash/index.ts';
 import { requestWakeups } from '../wakeups/index.ts';
 import { changedNow, type IssueRow } from './rows.ts';
 import { lockIssue, unblockDependents } from './unblock.ts';
+import type { Later } from './update-issue.ts';
 
 /**
  * Moves the issue to the trash (decisions 7.6), releasing its checkout and unblocking its dependents. `settle-issue` cancels
  * live runs and pending wakeups of the issue and its descendants, which count as absent from now on.
+ * @param later takes whom it wakes
  */
-export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Promise<void> {
+export async function deleteIssue(
+  tx: Tx,
+  actor: Actor,
+  subject: IssueRow,
+  later?: Pick<Later, 'wakeups'>,
+): Promise<void> {
   const { issue, dependents } = await lockIssue(tx, subject.id, true);
   if (!issue) throw notFound();
   await tx.execute(sql`
@@ -22,7 +29,8 @@ export async function deleteIssue(tx: Tx, actor: Actor, subject: IssueRow): Prom
       self_checkout_agent_id = null
     where id = ${issue.id}`);
   const waiting = await unblockDependents(tx, issue, dependents);
-  await requestWakeups(tx, actor, waiting.wakeups);
+  if (later) later.wakeups.push(...waiting.wakeups);
+  else await requestWakeups(tx, actor, waiting.wakeups);
   await moveToTrash(tx, actor, {
     type: 'issue',
     entity_id: issue.id,

@@ -15,8 +15,8 @@ import { lockIssue, unblockDependents } from './unblock.ts';
 
 const { issues } = schema;
 
-interface Later {
-  /** Those for the issue, if nothing else comes of the change. */
+/** What a change of many issues does for all at once: several wakeups are locked in a fixed order. */
+export interface Later {
   wakeups: WakeupRequest[];
   /** Issues that have ended, for `enqueueSettling`. */
   settling: string[];
@@ -36,11 +36,11 @@ export async function updateIssue(
   later?: Later,
 ): Promise<Issue> {
   const patch = withoutUnchanged('issues', subject, input);
+  const wake = async (wakeups: readonly WakeupRequest[]): Promise<unknown> =>
+    later ? later.wakeups.push(...wakeups) : requestWakeups(tx, actor, wakeups);
   const unlocked = await changeUnlocked(tx, actor, subject, patch);
   if (unlocked !== undefined) {
-    const wakeups = wakeupsBy(unlocked.plan, unlocked.after);
-    if (later) later.wakeups.push(...wakeups);
-    else await requestWakeups(tx, actor, wakeups);
+    await wake(wakeupsBy(unlocked.plan, unlocked.after));
     return finishUpdate(tx, actor, unlocked);
   }
   const ends = patch.status !== undefined && isTerminal(patch.status);
@@ -53,17 +53,14 @@ export async function updateIssue(
     assertMayAssign(actor);
   const plan = planUpdate(issue, patch, actor);
   if (Object.keys(plan.set).length === 0) return presentIssue((await findIssue(tx, issue.id)) ?? issue);
-  const [[row]] = await together(
-    setColumns(tx, issue.id, plan.set),
-    requestWakeups(tx, actor, wakeupsBy(plan, issue)),
-  );
+  const [[row]] = await together(setColumns(tx, issue.id, plan.set), wake(wakeupsBy(plan, issue)));
   if (row === undefined) throw notFound();
   const after = toIssueRow(row);
   const waiting =
     ends && !isTerminal(issue.status) ? await unblockDependents(tx, after, dependents) : undefined;
   if (waiting !== undefined && later) later.settling.push(after.id);
   else if (waiting !== undefined) await enqueueSettling(tx, [after.id]);
-  await requestWakeups(tx, actor, waiting?.wakeups ?? []);
+  await wake(waiting?.wakeups ?? []);
   return finishUpdate(tx, actor, { before: issue, after, plan, waiting });
 }
 

@@ -19,8 +19,9 @@ export async function purgeExpiredSubagent(tx: Tx, days: number): Promise<boolea
     order by s.ended_at limit 1 for update of s skip locked`);
   const [outlived] = rows;
   if (outlived === undefined) return false;
-  await clearIssueReference(tx, 'assignee_agent_id', [outlived.agent_id]);
-  await purgeOldTrash(tx, await purgeAgent(tx, outlived.agent_id));
+  const gone = await purgeAgent(tx, outlived.agent_id);
+  await clearIssueReference(tx, 'assignee_agent_id', gone);
+  await purgeOldTrash(tx, gone);
   return true;
 }
 
