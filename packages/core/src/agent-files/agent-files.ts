@@ -3,12 +3,12 @@ import { type Page, type PageRequest, readWithinBytes, schema, type Tx } from '@
 import { conflict, decodeCursor, encodeCursor, notFound, said, saidText, stated } from '@acp/kernel';
 import { and, asc, eq, getTableColumns, gt, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayTeach } from '../agents/index.ts';
+import { type AgentRow, lockAgent, lockToTeach } from '../agents/index.ts';
 import { keepStorageKeys, type StoredFile } from '../attachments/index.ts';
 import { parseSkillMarkdown } from '../skills/index.ts';
 import { checkFilePath } from './paths.ts';
 
-const { agent_files, agents } = schema;
+const { agent_files } = schema;
 
 export type AgentFileRow = typeof agent_files.$inferSelect;
 type Kind = 'file' | 'skill';
@@ -149,14 +149,13 @@ async function findOf(tx: Tx, agent: { id: string }, kind: Kind, path: string): 
 async function put(
   tx: Tx,
   actor: Actor,
-  agent: AgentRow,
+  subject: AgentRow,
   what: { kind: Kind; path: string; content: string | null },
   { storage_key, size_bytes, sha256 }: StoredFile,
   fresh = false,
 ): Promise<AgentFileRow> {
-  await assertMayWrite(tx, actor, agent, what.kind);
   // Serialises an agent's writes, so that files can be counted and replaced reliably.
-  await tx.select({ id: agents.id }).from(agents).where(eq(agents.id, agent.id)).for('no key update');
+  const agent = await lockToWrite(tx, actor, subject, what.kind);
   await keepStorageKeys(tx, [storage_key]);
   const { taken, blocked, count } = await readNeighbours(tx, agent, what);
   if (blocked !== null) throw conflict(said`${blocked} is a file: a path cannot be both a file and a folder`);
@@ -199,16 +198,19 @@ async function readNeighbours(
   return rows[0]!;
 }
 
-/** An agent's files are also written by its own programs. A skill of its own is a file and a skill: it takes both permissions. */
-async function assertMayWrite(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind): Promise<void> {
+/**
+ * An agent's files are also written by its own programs. A skill of its own is a file and a skill: it takes both permissions.
+ * @returns the agent as it is now, locked
+ */
+async function lockToWrite(tx: Tx, actor: Actor, { id }: AgentRow, kind: Kind): Promise<AgentRow> {
   requirePermission(actor, 'files.write');
   if (kind === 'skill') requirePermission(actor, 'skills.manage');
-  const itself = actor.kind === 'agent' && actor.agent_id === agent.id;
-  if (kind === 'skill' || !itself) await assertMayTeach(tx, actor, agent);
+  const itself = actor.kind === 'agent' && actor.agent_id === id;
+  return kind === 'skill' || !itself ? lockToTeach(tx, actor, { id }) : lockAgent(tx, id);
 }
 
-async function drop(tx: Tx, actor: Actor, agent: AgentRow, kind: Kind, path: string): Promise<string> {
-  await assertMayWrite(tx, actor, agent, kind);
+async function drop(tx: Tx, actor: Actor, subject: AgentRow, kind: Kind, path: string): Promise<string> {
+  const agent = await lockToWrite(tx, actor, subject, kind);
   const [row] = await tx
     .delete(agent_files)
     .where(and(eq(agent_files.agent_id, agent.id), eq(agent_files.kind, kind), eq(agent_files.path, path)))

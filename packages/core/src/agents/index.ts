@@ -16,7 +16,8 @@ export {
 } from './agent-outlines.ts';
 export { agentHome, agentPlace, agentsAmong, clearSession, placesOfIdleAgents } from './agent-place.ts';
 export { isCompanyAdmin } from './policy.ts';
-export { assertMayTeach, isAbove } from './reach.ts';
+export { isAbove, lockToTeach } from './reach.ts';
+export { lockAgent } from './lock-agent.ts';
 export { assertMayRunAs } from './placement.ts';
 export { agentPermissions, updatePermissions } from './permissions.ts';
 export { activatePrompt, addEvolvedPrompt, listConfigRevisions, listPromptVersions } from './revisions.ts';
@@ -24,7 +25,7 @@ export type { AgentPlace, KeptPlace, StoredSession } from './agent-place.ts';
 export { directReports, orgTree } from './org-tree.ts';
 export { updateAgentDefaults } from './update-defaults.ts';
 export { createAgent } from './create-agent.ts';
-export { lockAgent, pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
+export { pauseAgent, resumeAgent, updateAgent } from './update-agent.ts';
 export { insertAgents } from './insert-agents.ts';
 export type { NewAgent } from './insert-agents.ts';
 export { deleteAgent } from './delete-agent.ts';

@@ -10,6 +10,7 @@ import type { Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import type { AdapterRules } from './adapter-rules.ts';
+import { lockAgent } from './lock-agent.ts';
 import { assertMayChange, assertMayInstruct } from './placement.ts';
 import type { AgentRow } from './present.ts';
 
@@ -62,4 +63,11 @@ export async function assertMayTeach(
 ): Promise<void> {
   await assertWithinReach(tx, actor, agent);
   assertMayInstruct(actor, agent);
+}
+
+/** The same for the agent as it is now, locked: what the scope found may be outdated. @throws forbidden, notFound */
+export async function lockToTeach(tx: Tx, actor: Actor, { id }: { id: string }): Promise<AgentRow> {
+  const agent = await lockAgent(tx, id);
+  await assertMayTeach(tx, actor, agent);
+  return agent;
 }

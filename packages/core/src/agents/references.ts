@@ -1,7 +1,7 @@
 import { type Tx, schema } from '@acp/db';
 import { invalid } from '@acp/kernel';
 import { and, eq, isNotNull, ne, sql } from 'drizzle-orm';
-import { findCompany, type HomeRules } from '../companies/index.ts';
+import { type HomeRules, lockCompany } from '../companies/index.ts';
 import { assertReferences } from '../trash/index.ts';
 import { assertHome } from './agent-home.ts';
 
@@ -10,7 +10,7 @@ export { inheritedModel } from './inherited-model.ts';
 export { assertProvider } from '../providers/index.ts';
 export type { HomeRules } from '../companies/index.ts';
 
-const { agents, companies } = schema;
+const { agents } = schema;
 
 /**
  * Takes the company's row lock, which precedes the agent's in the lock order: two concurrent changes of the tree could otherwise
@@ -22,11 +22,7 @@ export async function assertMayReportTo(
   agent: { id: string; company_id: string },
   manager_id: string,
 ): Promise<void> {
-  await tx
-    .select({ id: companies.id })
-    .from(companies)
-    .where(eq(companies.id, agent.company_id))
-    .for('no key update');
+  await lockCompany(tx, agent.company_id);
   await assertReferences(tx, 'agents', agent.company_id, { reports_to: manager_id }, agent.id);
   const { rows } = await tx.execute<{ circle: boolean }>(sql`
     with recursive above as (
@@ -38,15 +34,15 @@ export async function assertMayReportTo(
   if (rows[0]?.circle) throw invalid('reports_to would create a cycle');
 }
 
-/** @throws invalid for a folder outside the company's, or another agent's */
+/** Takes the company's row lock, too: two agents could be given the same folder at once. @throws invalid for a folder outside the company's, or another agent's */
 export async function assertCompanyHome(
   tx: Tx,
   agent: { id: string; company_id: string },
   home_dir: string,
   homes: HomeRules | undefined,
 ): Promise<void> {
-  const company = await findCompany(tx, agent.company_id);
-  if (!company || !homes) throw invalid('home_dir must be inside a folder of the company');
+  if (!homes) throw invalid('home_dir must be inside a folder of the company');
+  const company = await lockCompany(tx, agent.company_id);
   const others = await tx
     .select({ home_dir: agents.home_dir })
     .from(agents)

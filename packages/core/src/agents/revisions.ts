@@ -14,7 +14,7 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
 import { sameJson } from './policy.ts';
 import { type AgentRow, presentAgent, summarizeAgent } from './present.ts';
-import { assertMayTeach } from './reach.ts';
+import { lockToTeach } from './reach.ts';
 import { trimmedConfigurations, trimmedPrompts } from './trim-history.ts';
 
 const { agent_config_revisions: revisions, agents, prompt_versions: versions } = schema;
@@ -156,10 +156,10 @@ export async function addEvolvedPrompt(
 export async function activatePrompt(
   tx: Tx,
   actor: Actor,
-  agent: AgentRow,
+  subject: { id: string },
   version_number: number,
 ): Promise<Agent> {
-  await assertMayTeach(tx, actor, agent);
+  const agent = await lockToTeach(tx, actor, subject);
   const [version] = await tx
     .select()
     .from(versions)
@@ -174,16 +174,15 @@ export async function activatePrompt(
     })
     .where(eq(agents.id, agent.id))
     .returning();
-  if (!row) throw notFound();
   await recordChanges(tx, actor, [
     {
-      company_id: row.company_id,
+      company_id: agent.company_id,
       action: 'agent.prompt_activated',
       entity_type: 'agent',
-      entity_id: row.id,
+      entity_id: agent.id,
       details: { version_number },
-      event: { type: 'agent_updated', data: summarizeAgent(row) },
+      event: { type: 'agent_updated', data: summarizeAgent(row!) },
     },
   ]);
-  return presentAgent(row);
+  return presentAgent(row!);
 }

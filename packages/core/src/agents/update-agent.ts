@@ -1,12 +1,13 @@
 import type { Actor, Agent, AgentStatus, UpdateAgent } from '@acp/contract';
 import { type Tx, schema, signal } from '@acp/db';
-import { conflict, forbidden, notFound } from '@acp/kernel';
+import { conflict, forbidden } from '@acp/kernel';
 import { enqueue } from '@acp/queue';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
 import { assertMayWake, lockFamily, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
+import { lockAgent } from './lock-agent.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
 import {
@@ -142,17 +143,6 @@ export async function resumeAgent(tx: Tx, actor: Actor, agent: AgentRow): Promis
   const below = paused ? await resumeBelow(tx, agent.id) : [];
   await recordChanges(tx, actor, [updated(row!, {}, 'agent.resumed'), ...below]);
   return presentAgent(row!);
-}
-
-/** @throws notFound. The current row: with the scope's copy, two concurrent changes could undo each other's checks. */
-export async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
-  const [row] = await tx
-    .select(agentColumns)
-    .from(agents)
-    .where(and(eq(agents.id, agent_id), isNull(agents.deleted_at)))
-    .for('no key update');
-  if (!row) throw notFound();
-  return row;
 }
 
 function assertManageable({ status }: AgentRow): void {

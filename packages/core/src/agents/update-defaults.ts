@@ -1,6 +1,6 @@
 import type { Actor, AgentDefaults, UpdateAgentDefaults } from '@acp/contract';
 import type { Tx } from '@acp/db';
-import { agentDefaults, setAgentDefaults } from '../companies/index.ts';
+import { agentDefaults, lockCompany, setAgentDefaults } from '../companies/index.ts';
 import { type AdapterRules, assertAdapter } from './adapter-rules.ts';
 
 /** @throws invalid for a configuration that does not fit its adapter or names something the operator has not listed */
@@ -12,6 +12,8 @@ export async function updateAgentDefaults(
   rules?: AdapterRules,
 ): Promise<AgentDefaults> {
   if (input.adapter_config !== undefined || input.adapter_type !== undefined) {
+    // Type and configuration may be changed one by one, and have to fit together.
+    await lockCompany(tx, company_id);
     const before = await agentDefaults(tx, company_id);
     assertAdapter(actor, company_id, before.adapter_config, { ...before, ...input }, rules);
   }

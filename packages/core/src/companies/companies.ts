@@ -175,6 +175,17 @@ export async function findCompany(tx: Tx, company_id: string): Promise<CompanyRo
   return company;
 }
 
+/** The company as it is now, locked: before anything in it. @throws notFound */
+export async function lockCompany(tx: Tx, company_id: string): Promise<CompanyRow> {
+  const [company] = await tx
+    .select()
+    .from(companies)
+    .where(and(eq(companies.id, company_id), alive))
+    .for('no key update');
+  if (!company) throw notFound();
+  return company;
+}
+
 export async function findCompanyBySlug(tx: Tx, slug: string): Promise<CompanyRow | undefined> {
   const [company] = await tx
     .select()

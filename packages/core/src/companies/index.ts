@@ -23,6 +23,7 @@ export {
   isCompanyTrashed,
   companiesByName,
   listCompanies,
+  lockCompany,
   pageOfCompanies,
   presentCompany,
   deleteCompanyRow,

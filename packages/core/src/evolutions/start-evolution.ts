@@ -10,7 +10,7 @@ import { schema, type Tx } from '@acp/db';
 import { conflict, newId, notFound, said } from '@acp/kernel';
 import { and, eq, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayTeach, defaultPrompt, lockAgent } from '../agents/index.ts';
+import { type AgentRow, lockToTeach, defaultPrompt } from '../agents/index.ts';
 import { admissionRefusal, readAgentFacts } from '../runs/index.ts';
 import { advanceLocked } from './advance-evolution.ts';
 import { endEvolution } from './end-evolution.ts';
@@ -35,8 +35,7 @@ export async function evolvePrompt(
   subject: AgentRow,
   input: EvolvePrompt = {},
 ): Promise<PromptEvolution> {
-  const agent = await lockAgent(tx, subject.id);
-  await assertMayTeach(tx, actor, agent);
+  const agent = await lockToTeach(tx, actor, subject);
   await assertEvolvable(tx, agent);
   const evolution = await insertEvolution(tx, actor, agent, input);
   const instances = await selectInstances(tx, { ...evolution, agent_id: agent.id });
@@ -65,7 +64,7 @@ export async function evolvePrompt(
 
 /** @throws forbidden, conflict if it is over */
 export async function cancelEvolution(tx: Tx, actor: Actor, subject: EvolutionRow): Promise<PromptEvolution> {
-  await assertMayTeach(tx, actor, await lockAgent(tx, subject.agent_id));
+  await lockToTeach(tx, actor, { id: subject.agent_id });
   const [running] = await tx
     .select()
     .from(prompt_evolutions)

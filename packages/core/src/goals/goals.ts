@@ -4,6 +4,7 @@ import { conflict, invalid, notFound, said } from '@acp/kernel';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import { assertRoom } from '../bounds/index.ts';
+import { lockCompany } from '../companies/index.ts';
 import {
   assertReferences,
   DEEPEST,
@@ -15,7 +16,7 @@ import {
 } from '../trash/index.ts';
 import { type GoalRow, presentGoal, goalColumns } from './present.ts';
 
-const { companies, goals } = schema;
+const { goals } = schema;
 
 /** @throws invalid for a parent or owner from another company */
 export async function createGoal(tx: Tx, actor: Actor, company_id: string, input: CreateGoal): Promise<Goal> {
@@ -93,11 +94,7 @@ function fieldsOf(input: UpdateGoal) {
 
 /** Locks the company: two concurrent changes of the tree could otherwise create a cycle. */
 async function assertMayBeParent(tx: Tx, goal: GoalRow, parent_id: string): Promise<void> {
-  await tx
-    .select({ id: companies.id })
-    .from(companies)
-    .where(eq(companies.id, goal.company_id))
-    .for('no key update');
+  await lockCompany(tx, goal.company_id);
   const { rows: levels } = await tx.execute<{ levels: number }>(
     sql`select ${levelsFrom('goals', goal.id)} as levels`,
   );

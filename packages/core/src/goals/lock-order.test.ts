@@ -24,7 +24,7 @@ it('a goal is purged while one is brought back that was deleted before it and is
   const above = await make('Above');
   const below = await make('Below', above.id);
   for (const { id } of [below, above])
-    await act(async (tx) => deleteGoal(tx, admin, (await findGoal(tx, id)) ?? (await rowOf(tx, id))));
+    await act(async (tx) => deleteGoal(tx, admin, (await findGoal(tx, id))!));
   const { items } = await listTrash(database.db, { company_id: company.id });
   const entryOf = ({ id }: { id: string }) => items.find(({ entity_id }) => entity_id === id)!;
   const outcomes = await meetAt(database, sql`select from goals where id = ${below.id} for update`, [

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
+import type { IssueChange } from '@acp/contract';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import { actors, createAgent, createCompany, createIssue, databaseWithQueue, meetAt } from '@acp/testkit';
@@ -118,7 +119,7 @@ it('an issue is purged with what is below it while others that are related to th
     .update(schema.issues)
     .set({ parent_issue_id: high.id })
     .where(inArray(schema.issues.id, parts));
-  const others = [];
+  const others: IssueChange[] = [];
   for (const target of [low, middle, high]) {
     const other = await createIssue(database.db, company);
     await act(async (tx) =>
@@ -181,7 +182,7 @@ it.each([
         }),
       ),
     );
-    const changes = [];
+    const changes: IssueChange[] = [];
     for (const { id } of waiting.toReversed()) {
       const part = await createIssue(database.db, company, { parent_issue_id: id });
       changes.push({ issue_id: part.id, ...change });

@@ -9,12 +9,13 @@ import {
 } from '@acp/contract';
 import { databaseNow, savepoint, schema, type Tx } from '@acp/db';
 import { forbidden, invalid, notFound, type Vault } from '@acp/kernel';
-import { and, eq, isNull } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
 import {
   type CompanyRow,
   createCompany,
   findCompany,
+  lockCompany,
   setAgentDefaults,
   updateCompany,
 } from '../companies/index.ts';
@@ -27,7 +28,7 @@ import { planPolicies, planProviders } from './plan-writes.ts';
 import { type KeySources, providerKeys } from './provider-keys.ts';
 import { writeLists } from './write-lists.ts';
 
-const { companies, secrets } = schema;
+const { secrets } = schema;
 
 export interface CompanyImport {
   bundle: CompanyBundle;
@@ -103,7 +104,8 @@ async function write(
   const keys = providerKeys(listOf(bundle, 'providers'), { ...environment, given, any_env });
   const company = new_company
     ? await makeCompany(tx, actor, bundle, new_company)
-    : await lockCompany(tx, input.company_id!);
+    : // Serialises imports: the second one sees what the first has created.
+      await lockCompany(tx, input.company_id!);
   const ids = new BundleIds(bundle, new_company ? new Map() : await matchExisting(tx, company.id, bundle));
   const { rows: providers, ...providerFacts } = await planProviders(tx, company.id, ids, keys);
   const policies = await planPolicies(tx, company.id, bundle, ids);
@@ -150,17 +152,6 @@ async function makeCompany(
   if (agent_defaults) await setAgentDefaults(tx, actor, id, agent_defaults);
   if (default_worker_tags) await updateCompany(tx, actor, id, { default_worker_tags });
   return (await findCompany(tx, id))!;
-}
-
-/** Serialises imports: the second one sees what the first has created. @throws notFound */
-async function lockCompany(tx: Tx, company_id: string): Promise<CompanyRow> {
-  const [company] = await tx
-    .select()
-    .from(companies)
-    .where(and(eq(companies.id, company_id), isNull(companies.deleted_at)))
-    .for('no key update');
-  if (!company) throw notFound();
-  return company;
 }
 
 async function secretsOf(tx: Tx, company_id: string): Promise<Set<string>> {

@@ -3,7 +3,7 @@ import { schema, type Tx } from '@acp/db';
 import { notFound } from '@acp/kernel';
 import { and, eq } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { type AgentRow, assertMayTeach } from '../agents/index.ts';
+import { type AgentRow, lockToTeach } from '../agents/index.ts';
 import { findSkill } from './read-skills.ts';
 
 const { agent_skills } = schema;
@@ -13,8 +13,8 @@ const { agent_skills } = schema;
  * @throws notFound for another company's skill; forbidden for an agent with `secrets.use` unless the caller is an admin, and for
  * an agent with fewer rights
  */
-export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
-  await assertMayTeach(tx, actor, agent);
+export async function attachSkill(tx: Tx, actor: Actor, subject: AgentRow, skill_id: string): Promise<void> {
+  const agent = await lockToTeach(tx, actor, subject);
   const skill = await findSkill(tx, skill_id);
   if (skill?.company_id !== agent.company_id) throw notFound();
   const attached = await tx
@@ -26,8 +26,8 @@ export async function attachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_i
 }
 
 /** @throws notFound if it is not attached, forbidden like `attachSkill` */
-export async function detachSkill(tx: Tx, actor: Actor, agent: AgentRow, skill_id: string): Promise<void> {
-  await assertMayTeach(tx, actor, agent);
+export async function detachSkill(tx: Tx, actor: Actor, subject: AgentRow, skill_id: string): Promise<void> {
+  const agent = await lockToTeach(tx, actor, subject);
   const detached = await tx
     .delete(agent_skills)
     .where(and(eq(agent_skills.agent_id, agent.id), eq(agent_skills.skill_id, skill_id)))
