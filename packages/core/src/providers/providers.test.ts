@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreateProvider, UpdateProvider } from '@acp/contract';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { Vault } from '@acp/kernel';
-import { actors, createAgent, createCompany, databaseWithQueue } from '@acp/testkit';
-import { and, eq } from 'drizzle-orm';
+import { actors, createAgent, createCompany, databaseWithQueue, meetAt } from '@acp/testkit';
+import { and, eq, sql } from 'drizzle-orm';
 import {
   assertProvider,
   createProvider,
@@ -235,6 +235,20 @@ describe('a default', () => {
     await expect(update(second.id, { default_model: null })).rejects.toMatchObject(needed);
     await update(second.id, { is_default: false, default_model: '' });
     expect(await row(second.id)).toMatchObject({ is_default: false, default_model: null });
+  });
+
+  it('and the provider of embeddings may be exchanged at once', async () => {
+    const { admin, create, row } = await setUp();
+    const embedding = await create({ name: 'First', embeddings: true, default_model: 'm' });
+    const main = await create({ name: 'Second', is_default: true, default_model: 'm' });
+    const change = (id: string, input: UpdateProvider) => async (tx: Tx) =>
+      updateProvider(tx, admin, await row(id), input, vault, any);
+    const outcomes = await meetAt(database, sql`select from providers where id = ${main.id} for update`, [
+      change(main.id, { embeddings: true }),
+      change(embedding.id, { is_default: true }),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    expect(await row(main.id)).toMatchObject({ embeddings: true, is_default: false });
   });
 });
 

@@ -4,6 +4,7 @@ import {
   byCreation,
   containing,
   isUniqueViolation,
+  lockByName,
   newestFirst,
   type Page,
   schema,
@@ -69,6 +70,7 @@ export async function createProvider(
   const default_model = blankIsNull(input.default_model);
   if (is_default) assertModel(default_model);
   const secrets = sealed(id, input, after.adapter_type, vault);
+  await holdRoles(tx, company_id, input);
   await clearDefault(tx, company_id, id, { embeddings, is_default });
   await assertRoom(tx, 'providers', company_id);
   const row = await unlessTaken(async () => {
@@ -93,6 +95,7 @@ export async function updateProvider(
   vault: Vault,
   rules: ProviderRules,
 ): Promise<Provider> {
+  await holdRoles(tx, subject.company_id, input);
   const [before] = await tx.select().from(providers).where(eq(providers.id, subject.id)).for('no key update');
   if (!before) throw notFound();
   const base_url = blankIsNull(input.base_url);
@@ -190,13 +193,18 @@ function assertModel(default_model: string | null | undefined): void {
   if (!default_model) throw invalid('is_default needs a default_model');
 }
 
+interface Roles {
+  embeddings?: boolean | undefined;
+  is_default?: boolean | undefined;
+}
+
+/** Before any provider is locked: who gives one a role takes it from another, which somebody may be giving the other role. */
+async function holdRoles(tx: Tx, company_id: string, { embeddings, is_default }: Roles): Promise<void> {
+  if (embeddings === true || is_default === true) await lockByName(tx, `provider roles ${company_id}`);
+}
+
 /** A company has at most one provider for embeddings and one default: the most recently chosen. */
-async function clearDefault(
-  tx: Tx,
-  company_id: string,
-  id: string,
-  roles: { embeddings: boolean | undefined; is_default: boolean | undefined },
-): Promise<void> {
+async function clearDefault(tx: Tx, company_id: string, id: string, roles: Roles): Promise<void> {
   for (const role of ['embeddings', 'is_default'] as const) {
     if (roles[role] !== true) continue;
     await tx
