@@ -1,6 +1,15 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, transaction } from '@acp/db';
-import { actors, createAgent, createCompany, createIssue, databaseWithQueue, queuedJobs } from '@acp/testkit';
+import type { UpdateInstanceSettings } from '@acp/contract';
+import { type Database, transaction, type Tx } from '@acp/db';
+import {
+  actors,
+  createAgent,
+  createCompany,
+  createIssue,
+  databaseWithQueue,
+  meetAt,
+  queuedJobs,
+} from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { claimRun, invokeAgent, requestWakeups } from '../index.ts';
 import { changeInstanceSettings } from './index.ts';
@@ -42,4 +51,21 @@ describe('the end of an emergency stop', () => {
     expect(await queuedJobs(database.db, 'execute-run', { run_id: run.id })).toHaveLength(1);
     expect(await queuedJobs(database.db, 'dispatch-agent', { agent_id: bob.id })).toHaveLength(1);
   });
+});
+
+it('two may change the same settings at once, in whatever order each of them names them', async () => {
+  const change = async (patch: UpdateInstanceSettings) =>
+    transaction(database, async (tx) => changeInstanceSettings(tx, actors.system, patch));
+  const days = { trash_retention_days: 10, run_retention_days: 10, event_retention_days: 3 };
+  await change(days);
+  const outcomes = await meetAt(
+    database,
+    sql`select from instance_settings where key = 'run_retention_days' for update`,
+    [days, { event_retention_days: 4, trash_retention_days: 11 }].map(
+      (patch) => async (tx: Tx) => changeInstanceSettings(tx, actors.system, patch),
+    ),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  const none = { trash_retention_days: null, run_retention_days: null, event_retention_days: null };
+  expect(await change(none)).toMatchObject(none);
 });

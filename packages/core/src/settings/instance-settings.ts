@@ -6,7 +6,7 @@ import {
   type SettingKey,
   type UpdateInstanceSettings,
 } from '@acp/contract';
-import { schema, signal, type Tx, WILDCARD } from '@acp/db';
+import { lockByName, schema, signal, type Tx, WILDCARD } from '@acp/db';
 import { invalid, said } from '@acp/kernel';
 import { inArray, sql } from 'drizzle-orm';
 import { recordInstanceAct } from '../activity/index.ts';
@@ -34,6 +34,8 @@ export async function changeSettings(
     if (!isSettingKey(key)) throw invalid(said`unknown setting: ${key}`);
     return { key, value: value === null ? null : checkedSetting(key, value) };
   });
+  // Each patch names its keys in an order of its own.
+  await lockByName(tx, 'instance settings');
   const put = named.filter(({ value }) => value !== null);
   const cleared: SettingKey[] = named.filter(({ value }) => value === null).map(({ key }) => key);
   if (put.length > 0)
