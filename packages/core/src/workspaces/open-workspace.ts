@@ -1,4 +1,4 @@
-import { schema, type Tx } from '@acp/db';
+import { inOrder, schema, type Tx } from '@acp/db';
 import { eq, inArray, sql } from 'drizzle-orm';
 import { branchName } from '../projects/index.ts';
 import type { WorkspaceRow } from './present.ts';
@@ -151,9 +151,13 @@ export async function markCommentsDelivered(
     .update(review_comments)
     .set({ told_at: sql`${read_at}::timestamptz`, told_agent_id: agent_id })
     .where(
-      inArray(
-        review_comments.id,
-        remarks.map(({ id }) => id),
+      inOrder(
+        review_comments,
+        inArray(
+          review_comments.id,
+          remarks.map(({ id }) => id),
+        ),
+        'no key update',
       ),
     );
 }

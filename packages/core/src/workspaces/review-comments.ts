@@ -5,7 +5,7 @@ import type {
   ReviewCommentsQuery,
   UpdateReviewComment,
 } from '@acp/contract';
-import { byCreation, oldestFirst, type Page, schema, type Tx } from '@acp/db';
+import { byCreation, lockByName, oldestFirst, type Page, schema, type Tx } from '@acp/db';
 import { conflict, forbidden, isUuid, notFound, said } from '@acp/kernel';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { actorColumns, recordChanges } from '../activity/index.ts';
@@ -68,6 +68,8 @@ export async function createReviewComment(
   input: CreateReviewComment,
 ): Promise<ReviewComment> {
   const workspace = await workspaceOf(tx, issue);
+  // Two that write the last one at once would both have counted before.
+  await lockByName(tx, `review comments ${issue.id}`);
   const [total] = await tx
     .select({ count: count() })
     .from(review_comments)

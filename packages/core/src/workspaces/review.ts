@@ -1,5 +1,5 @@
 import type { Actor, ReviewWorkspace, Workspace } from '@acp/contract';
-import { schema, type Tx } from '@acp/db';
+import { inOrder, schema, type Tx } from '@acp/db';
 import { conflict, notFound } from '@acp/kernel';
 import { and, count, eq, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
@@ -28,7 +28,7 @@ export async function reviewWorkspace(
     await tx
       .update(review_comments)
       .set({ told_at: null, told_agent_id: null })
-      .where(and(eq(review_comments.issue_id, issue.id), eq(review_comments.status, 'open')));
+      .where(inOrder(review_comments, isOpen(issue), 'no key update'));
   if (!approved || said !== '') {
     const words = approved ? said : `Changes are asked for.${said === '' ? '' : `\n\n${said}`}`;
     const open = approved ? 0 : await openComments(tx, issue);
@@ -49,10 +49,10 @@ export async function reviewWorkspace(
   return presentWorkspace(row);
 }
 
+const isOpen = ({ id }: IssueRow) =>
+  and(eq(review_comments.issue_id, id), eq(review_comments.status, 'open'));
+
 async function openComments(tx: Tx, issue: IssueRow): Promise<number> {
-  const [found] = await tx
-    .select({ count: count() })
-    .from(review_comments)
-    .where(and(eq(review_comments.issue_id, issue.id), eq(review_comments.status, 'open')));
+  const [found] = await tx.select({ count: count() }).from(review_comments).where(isOpen(issue));
   return found?.count ?? 0;
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, schema, transaction } from '@acp/db';
+import { type Database, schema, transaction, type Tx } from '@acp/db';
 import { newId } from '@acp/kernel';
 import {
   actors,
@@ -9,6 +9,7 @@ import {
   createMembership,
   createUser,
   databaseWithQueue,
+  meetAt,
   pendingWakeups,
   queuedJobs,
   waitFor,
@@ -26,6 +27,7 @@ import {
   listReviewComments,
   listWorkspaceActions,
   notePushed,
+  markCommentsDelivered,
   openWorkspace,
   renewWorkspaceAction,
   requestWorkspaceAction,
@@ -267,4 +269,50 @@ describe('a review', () => {
     await expect(review).rejects.toMatchObject({ kind: 'conflict' });
     expect(await findWorkspace(database.db, issue)).toMatchObject({ review_state: 'none' });
   });
+});
+
+it('a thousand comments on lines are the most of an issue, also where two are written at once', async () => {
+  const { company, issue, human } = await stage();
+  await database.db.execute(sql`
+    insert into review_comments (company_id, issue_id, path, side, line, body_markdown)
+    select ${company.id}, ${issue.id}, 'a.ts', 'new', 1, 'Why?' from generate_series(1, 999)`);
+  const write = async (tx: Tx) =>
+    createReviewComment(tx, human, issue, { path: 'a.ts', line: 1, body_markdown: 'Why?' });
+  // Each has counted, and waits to write.
+  const outcomes = await meetAt(database, sql`select from issues where id = ${issue.id} for update`, [
+    write,
+    write,
+  ]);
+  expect(outcomes).toEqual([
+    expect.objectContaining({ status: 'fulfilled' }),
+    expect.objectContaining({ reason: expect.objectContaining({ kind: 'conflict' }) }),
+  ]);
+});
+
+it('changes are asked for while a run that was shown the comments on lines ends', async () => {
+  const { company, issue, human, agent } = await stage();
+  const ids = ['0', '7', 'f'].map((place) => `${place.repeat(8)}-${crypto.randomUUID().slice(9)}`);
+  const of = {
+    company_id: company.id,
+    issue_id: issue.id,
+    path: 'a.ts',
+    side: 'new',
+    line: 1,
+    body_markdown: '?',
+  };
+  for (const id of ids.toReversed()) await database.db.insert(schema.review_comments).values({ ...of, id });
+  const { remarks, read_at } = (await openWorkspace(database.db, {
+    issue_id: issue.id,
+    agent_id: agent.id,
+  }))!;
+  expect(remarks).toHaveLength(3);
+  const outcomes = await meetAt(database, sql`select from review_comments where id = ${ids[1]!} for update`, [
+    async (tx) => reviewWorkspace(tx, human, issue, { verdict: 'request_changes' }),
+    async (tx) => {
+      await tx.execute(sql`set local enable_seqscan = off`);
+      await tx.execute(sql`set local enable_bitmapscan = off`);
+      return markCommentsDelivered(tx, { remarks, read_at }, agent.id);
+    },
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
 });
