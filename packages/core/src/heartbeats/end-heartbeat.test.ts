@@ -1,13 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { openQueue, type Queue } from '@acp/queue';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, queuedJobs } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  meetAt,
+  queuedJobs,
+} from '@acp/testkit';
 import { and, desc, eq, sql } from 'drizzle-orm';
 import {
   cancelRun,
   checkoutIssue,
   type ClaimedRun,
   claimRun,
+  clearSessions,
+  findAgent,
   finishRun,
   invokeAgent,
   releaseIssue,
@@ -15,8 +25,17 @@ import {
   type RunResult,
 } from '../index.ts';
 
-const { activity, agent_runtime_states, agents, comments, cost_events, heartbeat_runs, issues, outbox } =
-  schema;
+const {
+  activity,
+  agent_runtime_states,
+  agents,
+  comments,
+  cost_events,
+  heartbeat_runs,
+  issues,
+  outbox,
+  task_sessions,
+} = schema;
 
 let database: Database;
 let queue: Queue;
@@ -250,6 +269,24 @@ describe('the end of a run', () => {
     const after = await read();
     expect(after.comments).toHaveLength(1);
     expect(after.costs).toHaveLength(1);
+  });
+
+  it('takes turns with somebody who clears the sessions of its agent', async () => {
+    const { agent, run, issue } = await running();
+    await database.db
+      .insert(task_sessions)
+      .values({ company_id: agent.company_id, agent_id: agent.id, issue_id: issue.id });
+    const cut = { category: 'budget', message: 'no money' };
+    const subject = (await findAgent(database.db, agent.id))!;
+    const outcomes = await meetAt(
+      database,
+      sql`select from agent_runtime_states where agent_id = ${agent.id} for update`,
+      [
+        async (tx) => finishRun(tx, run, { ...succeeded, failure: cut }),
+        async (tx) => clearSessions(tx, human, subject),
+      ],
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
 
   it('of a run whose issue went to the trash posts nothing there', async () => {

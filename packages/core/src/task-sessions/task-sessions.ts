@@ -11,7 +11,7 @@ import {
 import { conflict, forbidden, invalid, isUuid, notFound } from '@acp/kernel';
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import { recordChanges } from '../activity/index.ts';
-import { type AgentRow, clearSession, type SessionChange } from '../agents/index.ts';
+import { type AgentRow, clearSession, lockAgent, type SessionChange } from '../agents/index.ts';
 import { ofLiveCompany } from '../companies/index.ts';
 import { findIssue } from '../issues/index.ts';
 
@@ -167,7 +167,9 @@ function sessionColumns(change: SessionChange | undefined): SQL {
 }
 
 /** The agent's next run starts a new session on any issue, even if a run in progress ends later. */
-export async function clearSessions(tx: Tx, actor: Actor, agent: AgentRow): Promise<void> {
+export async function clearSessions(tx: Tx, actor: Actor, subject: AgentRow): Promise<void> {
+  // The end of a run locks the agent first, and then both kinds of session.
+  const agent = await lockAgent(tx, subject.id);
   await tx
     .update(task_sessions)
     .set({
