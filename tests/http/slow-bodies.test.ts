@@ -12,8 +12,15 @@ import {
 } from '@acp/core';
 import { type Database, schema, type Tx, transaction } from '@acp/db';
 import { loadConfig } from '@acp/kernel';
-import { createIssue, databaseWithQueue, testDatabase, testLogger } from '@acp/testkit';
-import { eq, inArray } from 'drizzle-orm';
+import {
+  createIssue,
+  databaseWithQueue,
+  testDatabase,
+  testLogger,
+  waitFor,
+  waitingForLocks,
+} from '@acp/testkit';
+import { eq, inArray, sql } from 'drizzle-orm';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -177,4 +184,46 @@ it('another process that knows of no revocation yet mints no key for it, and cha
   await dismiss(ada);
   await within((tx) => deleteBoardUserKey(tx, director, cast.company_id, key.id));
   expect([(await mint(ada)).status, (await mint(bearer)).status]).toEqual([404, 401]);
+});
+
+describe('whoever waits for the changes of others and is removed meanwhile', () => {
+  const listed = async () =>
+    request(server).get(`/api/companies/${cast.company_id}/issues`).set(cast.admin.headers).expect(200);
+
+  it.each<[string, (who: Caller, name: string) => request.Test]>([
+    [
+      'the API',
+      ({ headers }, title) =>
+        request(server).post(`/api/companies/${cast.company_id}/issues`).set(headers).send({ title }),
+    ],
+    [
+      'a form',
+      ({ headers }, name) =>
+        request(server)
+          .post(`/companies/${cast.company_id}/secrets`)
+          .set({ ...headers, 'Sec-Fetch-Site': 'same-origin' })
+          .type('form')
+          .send({ name, value: 'x' }),
+    ],
+  ])('creates nothing by %s', async (_way, send) => {
+    const ada = await member('admin');
+    const statusOf = async (who: Caller, name: string): Promise<number> =>
+      send(who, name).then(({ status }) => status);
+    const { crowd, late } = await within(async (tx) => {
+      await tx.execute(sql`select from companies where id = ${cast.company_id} for update`);
+      // More than may change the company at once.
+      const others = Array.from({ length: 40 }, async (_, n) => statusOf(cast.admin, `CROWD_${n}`));
+      await waitFor(async () => (await waitingForLocks(database)) > 0);
+      for (let n = 0; n < 3; n += 1) await listed();
+      const last = statusOf(ada, 'OUTRUN');
+      // Its sender and company are read by then.
+      for (let n = 0; n < 3; n += 1) await listed();
+      await removeMember(tx, director, cast.company_id, ada.user_id);
+      return { crowd: others, late: last };
+    });
+    expect((await Promise.all(crowd)).every((status) => status < 400)).toBe(true);
+    expect(await late).toBe(404);
+    expect(await database.db.$count(issues, eq(issues.title, 'OUTRUN'))).toBe(0);
+    expect(await database.db.$count(secrets, eq(secrets.name, 'OUTRUN'))).toBe(0);
+  });
 });

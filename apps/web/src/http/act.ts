@@ -49,7 +49,7 @@ export async function act(
     await enterScope(call, deps);
     call.query = readQuery(mounted, query);
     call.body = bodyOf(mounted, body);
-    const { text } = await perform(deps.database, call);
+    const { text } = await perform(deps.database, call, async () => enterScope(call, deps));
     return { result: text === undefined ? undefined : JSON.parse(text), next_cursor: call.next_cursor };
   } catch (error) {
     noteRefusal(error, call, deps);

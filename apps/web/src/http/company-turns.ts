@@ -37,12 +37,12 @@ export class CompanyTurns {
     this.#all = new Queue({ at_once: limits.all_at_once ?? Infinity, wait_ms: limits.wait_ms });
   }
 
-  /** Works when it is its turn. @throws rate_limited if too many are waiting, or its turn does not come in time */
-  async take<T>(owner: string, work: () => Promise<T>): Promise<T> {
+  /** Works when it is its turn, and is told whether it had to wait for it. @throws rate_limited if too many are waiting, or its turn does not come in time */
+  async take<T>(owner: string, work: (waited: boolean) => Promise<T>): Promise<T> {
     const own = this.#owners.get(owner) ?? new Queue(this.#limits);
     this.#owners.set(owner, own);
     try {
-      return await own.take(async () => this.#all.take(work));
+      return await own.take(async (waited) => this.#all.take(async (also) => work(waited || also)));
     } finally {
       if (own.idle) this.#owners.delete(owner);
     }
@@ -70,12 +70,13 @@ class Queue {
     return this.#working === 0;
   }
 
-  async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#working < this.#limits.at_once) this.#working += 1;
+  async take<T>(work: (waited: boolean) => Promise<T>): Promise<T> {
+    const waits = this.#working >= this.#limits.at_once;
     // Whoever is done hands over the place.
-    else await this.#wait();
+    if (waits) await this.#wait();
+    else this.#working += 1;
     try {
-      return await work();
+      return await work(waits);
     } finally {
       const [next] = this.#waiting;
       if (next === undefined) this.#working -= 1;

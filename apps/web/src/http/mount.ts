@@ -79,8 +79,11 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
   const isWhole = request.complete;
   call.query = readQuery(mounted, query);
   const answer = await withBody(call, async () => {
-    if (row.auth.length > 0 && row.method !== 'GET') await confirmCall(call, identify, isWhole, deps);
-    return perform(deps.database, call);
+    const confirm = async (isCurrent: boolean) => {
+      if (row.auth.length > 0 && row.method !== 'GET') await confirmCall(call, identify, isCurrent, deps);
+    };
+    await confirm(isWhole);
+    return perform(deps.database, call, async () => confirm(false));
   });
   call.announceNextPage();
   if (!row.streams) sendAnswer(response, answer);
@@ -89,16 +92,16 @@ async function serve(call: Call, values: readonly string[], query: Query, deps: 
 /**
  * A body may take minutes to arrive: in the meantime its sender may have lost the rights, and what it is about may have changed, or be
  * gone. Costs nothing as long as the caller is cached, which a change of any kind ends, and the body comes with the head.
- * @param isWhole whether nothing of the request was outstanding once its subject was read
+ * @param isCurrent whether nothing of the request was outstanding once its subject was read, nor did it wait for others since
  */
 async function confirmCall(
   call: Call,
   identify: (fresh: boolean) => Promise<Actor>,
-  isWhole: boolean,
+  isCurrent: boolean,
   deps: MountDeps,
 ): Promise<void> {
   const now = await identify(needsFreshCaller(call.mounted.row));
-  if (now === call.actor && isWhole) return;
+  if (now === call.actor && isCurrent) return;
   call.actor = now;
   await enterScope(call, deps);
 }

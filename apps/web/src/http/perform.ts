@@ -3,15 +3,21 @@ import type { Call } from './call.ts';
 import { type Answer, idempotencyKey, onlyOnce } from './idempotency.ts';
 import { ownerOf } from './owner.ts';
 
-/** Executes a validated request: slow preparations first, then the handler, in a transaction if its row says so. */
-export async function perform(database: Database, call: Call): Promise<Answer> {
+/**
+ * Executes a validated request: slow preparations first, then the handler, in a transaction if its row says so.
+ * @param confirm called if the request had to wait for others of its company: identifies the caller and finds the subject again
+ */
+export async function perform(database: Database, call: Call, confirm: () => Promise<void>): Promise<Answer> {
   await call.prepare();
   try {
     if (call.mounted.row.tx !== 'write') return await call.run();
-    const write = async () => inTransaction(database, call);
+    const write = async (waited: boolean) => {
+      if (waited) await confirm();
+      return inTransaction(database, call);
+    };
     const owner = ownerOf(call);
     // Strangers would wait for each other.
-    return owner === null ? await write() : await call.services.turns.take(owner, write);
+    return owner === null ? await write(false) : await call.services.turns.take(owner, write);
   } finally {
     await call.release();
   }

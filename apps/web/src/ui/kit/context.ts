@@ -58,13 +58,13 @@ export async function contextOf(
 /**
  * The same at the end of a form, which may take minutes to arrive: in the meantime its sender may have lost the rights, and its subject
  * may have changed.
- * @param shown.isWhole whether nothing of the form was outstanding once the context was read
+ * @param shown.isCurrent whether nothing of the form was outstanding once the context was read, nor did it wait for others since
  * @throws unauthenticated without a session by now
  */
 export async function confirmContext(
   mounted: MountedRoute,
   values: readonly string[],
-  { context, isWhole }: { context: UiContext; isWhole: boolean },
+  { context, isCurrent }: { context: UiContext; isCurrent: boolean },
   deps: { credentials: Credentials; database: Database; services: Services },
 ): Promise<UiContext> {
   const { user, request, response } = context;
@@ -72,7 +72,7 @@ export async function confirmContext(
   const fresh = route.kind === 'action' && needsFreshCaller(route.endpoint);
   const now = await sessionUser(deps.credentials, request, fresh);
   if (now === undefined) throw unauthenticated();
-  return now === user && isWhole
+  return now === user && isCurrent
     ? context
     : contextOf(mounted, values, { user: now, request, response }, deps);
 }

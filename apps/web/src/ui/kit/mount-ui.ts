@@ -58,8 +58,8 @@ export function mountUi(routes: readonly UiRoute[], options: UiMountDependencies
       try {
         const context = await contextOf(match.target, match.values, { user, request, response }, deps);
         const isWhole = request.complete;
-        await serve(route, context, deps, async () =>
-          confirmContext(match.target, match.values, { context, isWhole }, deps),
+        await serve(route, context, deps, async (waited) =>
+          confirmContext(match.target, match.values, { context, isCurrent: isWhole && !waited }, deps),
         );
       } catch (error) {
         await answerError(error, user, { request, response }, deps, secretsOf(route));
@@ -83,7 +83,7 @@ async function serve(
   route: UiRoute,
   context: UiContext,
   deps: PageDependencies,
-  confirm: () => Promise<UiContext>,
+  confirm: (waited: boolean) => Promise<UiContext>,
 ): Promise<void> {
   if (route.kind === 'action') return performAction(route, context, confirm, deps);
   const text = await deps.texts.finish(await route.render(context), context);

@@ -24,11 +24,11 @@ export interface PageDependencies {
   endpoints: Endpoints;
 }
 
-/** @param confirm resolves with the context of the caller at the end of the form */
+/** @param confirm resolves with the context of the caller now: at the end of the form, and after waiting for the changes of others */
 export async function performAction(
   route: ActionRow,
   shown: UiContext,
-  confirm: () => Promise<UiContext>,
+  confirm: (waited: boolean) => Promise<UiContext>,
   deps: PageDependencies,
 ): Promise<void> {
   const mounted = deps.endpoints.of(route);
@@ -38,9 +38,12 @@ export async function performAction(
   let isDone = false;
   try {
     await sent.read();
-    context = await confirm();
+    context = await confirm(false);
     const call = await callOf(route, mounted, context, sent, deps.database);
-    const { text } = await perform(deps.database, call);
+    const { text } = await perform(deps.database, call, async () => {
+      context = await confirm(true);
+      await enter(call, route, context, deps.database);
+    });
     isDone = true;
     const next = await route.next(context, text === undefined ? undefined : JSON.parse(text), sent.values);
     if (next.startsWith('/')) redirectTo(next, context);
@@ -76,19 +79,29 @@ async function callOf(
   sent: SentForm,
   database: Database,
 ): Promise<Call> {
-  const { user, company_id, request, response, services } = context;
+  const { company_id, request, response, services } = context;
   const form = await resolveNames(context, await applied(route, context, sent.values));
   const call = new Call(mounted, { database, services }, request, response);
-  call.actor = user;
   call.params = { companyId: company_id, ...context.params, ...route.params(context, form) };
-  call.company_id = company_id;
-  call.subject = context.subject;
-  if (route.scope !== mounted.row.scope) await enterScope(call, database);
+  await enter(call, route, context, database);
   call.body = readBody(mounted, await route.read?.(form, context));
   if (route.query) call.query = readQuery(mounted, route.query(form));
   call.files = sent.files;
   await route.check?.(context, form);
   return call;
+}
+
+/** The caller, company and subject of a call, from the page's context. */
+async function enter(
+  call: Call,
+  route: ActionRow,
+  { user, company_id, subject }: UiContext,
+  database: Database,
+): Promise<void> {
+  call.actor = user;
+  call.company_id = company_id;
+  call.subject = subject;
+  if (route.scope !== call.mounted.row.scope) await enterScope(call, database);
 }
 
 /** Resolves the scope of an endpoint whose subject is not its page's. */
