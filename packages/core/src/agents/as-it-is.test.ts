@@ -92,7 +92,7 @@ it('the defaults of new agents fit together, also where two parts of them are ch
     async (tx) => updateAgentDefaults(tx, admin, company.id, { adapter_type: 'cli_a_local' }),
     async (tx) =>
       updateAgentDefaults(tx, admin, company.id, {
-        adapter_config: { allow_dangerous_permissions: 'yes' } as never,
+        adapter_config: { allow_dangerous_permissions: 'yes' },
       }),
   ]);
   expect(outcomes).toEqual([
