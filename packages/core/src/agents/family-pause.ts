@@ -1,12 +1,12 @@
 /** Sub-agents do not continue while the agent that spawned them is paused. */
 import { type Tx, schema } from '@acp/db';
-import { conflict, said, saidText, stated } from '@acp/kernel';
+import { conflict, notFound, said, saidText, stated } from '@acp/kernel';
 import { enqueueMany } from '@acp/queue';
 import { and, asc, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { Change } from '../activity/index.ts';
 import { assertNotBudgetHeld, mayContinue } from './budget-hold.ts';
 import { holdChange, released } from './held-agents.ts';
-import type { AgentRow } from './present.ts';
+import { agentColumns, type AgentRow } from './present.ts';
 import { wakeableStatuses } from './status.ts';
 
 const { agents } = schema;
@@ -16,6 +16,17 @@ const REASON = stated('the agent that spawned it is paused');
 /** All descendants, trashed or not; the partial index on parents finds them. */
 export const below = (agent_id: string): SQL =>
   sql`(${agents.parent_agent_id} is not null and ${agent_id}::uuid = any(${agents.ancestor_ids}))`;
+
+/** @throws notFound. The current row: with the scope's copy, two concurrent changes could undo each other's checks. */
+export async function lockAgent(tx: Tx, agent_id: string): Promise<AgentRow> {
+  const [row] = await tx
+    .select(agentColumns)
+    .from(agents)
+    .where(and(eq(agents.id, agent_id), isNull(agents.deleted_at)))
+    .for('no key update');
+  if (!row) throw notFound();
+  return row;
+}
 
 /** Locks an agent and its descendants, for a change that these follow. */
 export async function lockFamily(tx: Tx, agent_id: string): Promise<void> {

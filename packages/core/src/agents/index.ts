@@ -17,7 +17,7 @@ export {
 export { agentHome, agentPlace, agentsAmong, clearSession, placesOfIdleAgents } from './agent-place.ts';
 export { isCompanyAdmin } from './policy.ts';
 export { isAbove, lockToTeach } from './reach.ts';
-export { lockAgent } from './lock-agent.ts';
+export { lockAgent } from './family-pause.ts';
 export { assertMayRunAs } from './placement.ts';
 export { agentPermissions, updatePermissions } from './permissions.ts';
 export { activatePrompt, addEvolvedPrompt, listConfigRevisions, listPromptVersions } from './revisions.ts';

@@ -10,7 +10,7 @@ import type { Tx } from '@acp/db';
 import { forbidden } from '@acp/kernel';
 import { type SQL, sql } from 'drizzle-orm';
 import type { AdapterRules } from './adapter-rules.ts';
-import { lockAgent } from './lock-agent.ts';
+import { lockAgent } from './family-pause.ts';
 import { assertMayChange, assertMayInstruct } from './placement.ts';
 import type { AgentRow } from './present.ts';
 

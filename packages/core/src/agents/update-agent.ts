@@ -5,9 +5,8 @@ import { enqueue } from '@acp/queue';
 import { eq, sql } from 'drizzle-orm';
 import { type Change, recordChanges } from '../activity/index.ts';
 import type { AdapterRules } from './adapter-rules.ts';
-import { assertMayWake, lockFamily, pauseBelow, resumeBelow } from './family-pause.ts';
+import { assertMayWake, lockAgent, lockFamily, pauseBelow, resumeBelow } from './family-pause.ts';
 import { rescheduledHeartbeat } from './heartbeat.ts';
-import { lockAgent } from './lock-agent.ts';
 import { type AgentRow, presentAgent, summarizeAgent, agentColumns } from './present.ts';
 import { assertMayTeach, assertMayUpdate, assertWithinReach } from './reach.ts';
 import {
