@@ -26,6 +26,7 @@ import {
   createAgent,
   createCompany,
   createIssue,
+  createMembership,
   createUser,
   fakeCliCommand,
   fakeCliJournal,
@@ -89,7 +90,9 @@ async function start(calls: FakeCliCall[], env: Record<string, string> = {}): Pr
 async function scene(values: Parameters<typeof createAgent>[2] = {}) {
   const tx = db.database.db;
   const company = await createCompany(tx);
-  const human = actors.user(await createUser(tx), { [company.id]: 'admin' });
+  const user = await createUser(tx);
+  await createMembership(tx, company, user, 'admin');
+  const human = actors.user(user, { [company.id]: 'admin' });
   const agent = await createAgent(tx, company, { name: 'Ada', adapter_type: 'cli_a_local', ...values });
   const issue = await createIssue(tx, company, { assignee_agent_id: agent.id, title: 'Paint the shed' });
   const home = path.join(folder, 'home', 'companies', company.id, 'agents', agent.id);
