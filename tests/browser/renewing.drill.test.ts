@@ -168,7 +168,8 @@ inBrowser(`a part that renews itself${without}`, () => {
   it('goes on looking while nobody answers', async () => {
     const page = await open(log);
     const part = await asked(page, 2);
-    await pass(page, 20_000, part);
+    // On a busy machine an answer that fails may come late by the page's clock.
+    for (let past = 0; past < 60_000 && part.count <= 2; past += 10_000) await pass(page, 10_000, part);
     expect(part.count).toBeGreaterThan(2);
     await page.close();
   });
