@@ -133,7 +133,7 @@ export { isOverTime, withinTime } from './within-time.ts';
 export { issueLicense, readGivenLicense, readLicense } from './license.ts';
 export type { License } from './license.ts';
 export { alertTargets } from './alert-targets.ts';
-export { usedPercent } from './disk-usage.ts';
+export { freeBytes, usedPercent } from './disk-usage.ts';
 export { startTelemetry } from './start-telemetry.ts';
 export { currentTraceparent, isTracing, measure, openSpan, traced } from './tracing.ts';
 export type { SpanOptions, TraceAttributes } from './tracing.ts';

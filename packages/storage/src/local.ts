@@ -3,11 +3,11 @@
  * to disk and renames it, so after a crash an object is either complete or absent.
  */
 import { constants } from 'node:fs';
-import { open, opendir, readdir, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { open, opendir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { conflict, makeFolders, newId, ServiceError, unavailable } from '@acp/kernel';
+import { conflict, freeBytes, makeFolders, newId, ServiceError, unavailable } from '@acp/kernel';
 import { readMarker } from './marker.ts';
 import { Meter } from './metered.ts';
 import { checkFolder, checkKey, deleteEach } from './storage.ts';
@@ -124,8 +124,8 @@ export class LocalStorage implements Storage {
       unseen += chunk.byteLength;
       if (unseen >= LOOK_EVERY) {
         unseen = 0;
-        const { bavail, bsize } = await statfs(this.#tmp);
-        if (bavail * bsize < this.#minFree) throw unavailable('the disk of the storage is nearly full');
+        if ((await freeBytes(this.#tmp)) < this.#minFree)
+          throw unavailable('the disk of the storage is nearly full');
       }
       yield chunk;
     }

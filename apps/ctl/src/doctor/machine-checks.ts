@@ -1,6 +1,6 @@
 /** Checks of the machine and the environment. */
 import { constants } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import {
   BUBBLEWRAP_MEND,
   type Controller,
@@ -9,6 +9,7 @@ import {
   findControlGroups,
   findPluginWalls,
   findProgram,
+  freeBytes,
   isExposed,
   makeFolders,
   programBounds,
@@ -30,8 +31,7 @@ export const machineChecks: Record<string, Check> = {
     run: async ({ config: { home } }) => {
       await makeFolders(home);
       await access(home, constants.W_OK);
-      const { bavail, bsize } = await statfs(home);
-      const free = Math.round((bavail * bsize) / 1_000_000);
+      const free = Math.round((await freeBytes(home)) / 1_000_000);
       const detail = `${home}, ${free} MB free`;
       return free > LEAST_FREE_MB ? well(detail) : wrong(detail, 'free disk space or move SERVICE_HOME');
     },

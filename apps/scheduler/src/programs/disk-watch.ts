@@ -3,8 +3,8 @@
  * space is looked at; once it is short, the run that has written most is ended, if that was much, and what it wrote is removed. A plugin
  * or the program of an MCP server counts as a run, with what it has written beyond what it may keep.
  */
-import { stat, statfs } from 'node:fs/promises';
-import type { Config, Logger } from '@acp/kernel';
+import { stat } from 'node:fs/promises';
+import { type Config, freeBytes, type Logger } from '@acp/kernel';
 import { countEndedForDisk } from '../execution/run-metrics.ts';
 import type { HeldFolder } from './held-folder.ts';
 import { removedFiles } from './removed-files.ts';
@@ -188,11 +188,6 @@ export class RunOnDisk {
   close(): void {
     this.#onClose();
   }
-}
-
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }
 
 function reasonOf(written: number, limit: number): string {

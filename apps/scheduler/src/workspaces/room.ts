@@ -1,6 +1,5 @@
 /** Room on the disk of SERVICE_HOME: repositories decide how much there is to fetch and to write. */
-import { statfs } from 'node:fs/promises';
-import type { Config } from '@acp/kernel';
+import { type Config, freeBytes } from '@acp/kernel';
 import { GitError } from './git.ts';
 
 type RoomConfig = Pick<Config, 'home' | 'workspace_min_free'>;
@@ -32,9 +31,4 @@ export async function whileRoom<T>(
   } finally {
     clearInterval(timer);
   }
-}
-
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }
