@@ -48,6 +48,7 @@ export type { Said } from './said.ts';
 export { isNestedDeeper, JsonDepth, MAX_JSON_DEPTH } from './json-depth.ts';
 export { answeredJson } from './answered-json.ts';
 export { JoinedBytes } from './joined-bytes.ts';
+export { ReadingPace } from './reading-pace.ts';
 export { bounded, cutText, mapTexts, printable, readableJson, storableText } from './text.ts';
 export { assertZone, offsetAt } from './time-zones.ts';
 export {

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Tail, tailOf } from '@acp/adapters';
-import { unavailable } from '@acp/kernel';
+import { ReadingPace, unavailable } from '@acp/kernel';
 import { LineCutter, ProtocolError } from '@acp/plugin-protocol';
 import type { SandboxedCommand } from './sandbox.ts';
 
@@ -34,9 +34,7 @@ export interface ProcessEnd {
 
 const STDERR_KEPT = 4000;
 /** Beyond any of these the output is read more slowly, and the process waits. */
-const MESSAGES_A_SECOND = 2000;
-const BYTES_A_SECOND = 8 * 1024 * 1024;
-const CHUNKS_A_SECOND = 10_000;
+const A_SECOND = { lines: 2000, bytes: 8 * 1024 * 1024, chunks: 10_000 };
 /** Maximum size of what the plugin has not read yet. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const SHUTDOWN_MS = 5000;
@@ -55,10 +53,7 @@ export class LineProcess<Sent, Received> {
   #failure: string | null = null;
   #stopping = false;
   #ended = false;
-  #second = 0;
-  #messages = 0;
-  #bytes = 0;
-  #chunks = 0;
+  readonly #pace = new ReadingPace(A_SECOND);
   #resume: NodeJS.Timeout | undefined;
 
   constructor(command: SandboxedCommand, lines: Lines<Sent, Received>, handlers: ProcessHandlers<Received>) {
@@ -171,7 +166,7 @@ export class LineProcess<Sent, Received> {
     if (this.#failure !== null || this.#ended) return;
     try {
       const lines = this.#cutter.push(chunk);
-      this.#count(lines.length, chunk.length);
+      this.#count({ lines: lines.length, bytes: chunk.length });
       for (const line of lines) {
         const message = this.#lines.read(line);
         if (message !== undefined) this.#handlers.onMessage(message);
@@ -184,24 +179,14 @@ export class LineProcess<Sent, Received> {
   }
 
   /** Pauses reading above the limits: the pipe fills up, and only the plugin waits. */
-  #count(messages: number, bytes: number): void {
-    const now = performance.now();
-    if (now - this.#second > 1000) [this.#second, this.#messages, this.#bytes, this.#chunks] = [now, 0, 0, 0];
-    this.#messages += messages;
-    this.#bytes += bytes;
-    this.#chunks += 1;
-    const isFast =
-      this.#messages > MESSAGES_A_SECOND || this.#bytes > BYTES_A_SECOND || this.#chunks > CHUNKS_A_SECOND;
-    if (!isFast) return;
-    if (this.#resume !== undefined || this.#stopping) return;
+  #count(read: Parameters<ReadingPace['count']>[0]): void {
+    const rest_ms = this.#pace.count(read);
+    if (rest_ms === 0 || this.#resume !== undefined || this.#stopping) return;
     this.#child.stdout.pause();
-    this.#resume = setTimeout(
-      () => {
-        this.#resume = undefined;
-        this.#child.stdout.resume();
-      },
-      1000 - (now - this.#second),
-    );
+    this.#resume = setTimeout(() => {
+      this.#resume = undefined;
+      this.#child.stdout.resume();
+    }, rest_ms);
   }
 }
 
