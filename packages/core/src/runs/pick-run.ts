@@ -105,7 +105,7 @@ export function pickStatement({ among, wait, most }: PickOptions, places: number
       from picked, setting where setting.company_limit is null
     )
     select picked.agent_id, (select id from candidate limit 1) as waiting_run_id, (select company_limit from setting) as company_limit,
-      (select crowded from enough) as crowded
+      ${among === 'front' ? sql`(select crowded from enough)` : sql`false`} as crowded
     from published left join picked on true`;
 }
 
@@ -120,13 +120,7 @@ const frontAlone = (front: SQL, different: SQL, places: number | Placeholder): S
 
 /** @param wanted the most of a company that may be picked */
 const sampled = (wanted: number): SQL => sql`
-    enough as materialized (
-      select false as crowded
-    ), start as materialized (
-      select gen_random_uuid() as id
-    ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
-    ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
-    ), load as (
+    ${someCompanies()}, load as (
       select c.id as company_id, coalesce(busy.runs, 0) as runs
       from (select company_id from ahead union all select company_id from behind) tenant
       left join busy on busy.company_id = tenant.company_id, companies c, setting
@@ -163,11 +157,7 @@ const whatRuns = sql`running as materialized (
  * @returns a select of ids
  */
 export const someQueued = (front: number): SQL => sql`
-  with recursive ${whatRuns}, start as materialized (
-    select gen_random_uuid() as id
-  ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
-  ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
-  )
+  with recursive ${whatRuns}, ${someCompanies()}
   (select r.id from heartbeat_runs r where r.status = 'queued' order by r.created_at, r.id limit ${sql.raw(String(front))})
   union
   select q.id from (select company_id from ahead union all select company_id from behind) tenant
@@ -185,7 +175,14 @@ const mayWork = (): SQL => sql`
 const mayStart = (): SQL =>
   sql`${mayWork()} and r.kind in (${knownKinds()}) and not ${budgetHeld(scopesOfRun('r'))}`;
 
-/** Companies with something queued, found by skipping through the index. */
+/** Companies with something queued, in either direction from a random start: `ahead` and `behind`. */
+const someCompanies = (): SQL => sql`start as materialized (
+      select gen_random_uuid() as id
+    ), ahead as (${companiesFrom('ahead', sql`>=`, sql`>`, sql`asc`)}
+    ), behind as (${companiesFrom('behind', sql`<`, sql`<`, sql`desc`)}
+    )`;
+
+/** Found by skipping through the index. */
 function companiesFrom(name: string, first: SQL, next: SQL, way: SQL): SQL {
   const found = sql.identifier(name);
   return sql`
