@@ -6,7 +6,6 @@ import {
   createLogger,
   loadWorkerConfig,
   Scrubber,
-  ServiceError,
   serviceVersion,
   Stopper,
 } from '@acp/kernel';
@@ -32,9 +31,6 @@ async function main(): Promise<void> {
   const stopper = new Stopper({ logger, drain_ms, exit: (code) => process.exit(code) });
   stopper.listen();
   const worker = await startWorker({ config, logger }).catch((error: unknown) => {
-    // Thrown by the contract's parser for shared models.
-    if (error instanceof ServiceError)
-      throw new ConfigError(new Map([['SERVICE_WORKER_SHARED_MODELS', error.message]]));
     if (error instanceof ConfigError) throw error;
     logger.error('could not start', { error });
     process.exit(1);

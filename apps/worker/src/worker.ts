@@ -1,8 +1,8 @@
 /** The reference remote worker (specification, Remote workers): an HTTP client of the service, plus adapters. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { parseSharedModels, WORKER_HEARTBEAT_SEC } from '@acp/contract';
-import type { Logger, StopOptions, WorkerConfig } from '@acp/kernel';
+import { parseSharedModels, type SharedModel, WORKER_HEARTBEAT_SEC } from '@acp/contract';
+import { ConfigError, type Logger, ServiceError, type StopOptions, type WorkerConfig } from '@acp/kernel';
 import { pause } from './service/backoff.ts';
 import { ControlPlane } from './service/control-plane.ts';
 import { openIdentity } from './service/identity.ts';
@@ -33,11 +33,11 @@ const usual: WorkerPace = {
   request_timeout_ms: 20_000,
 };
 
-/** Resolves before registration, which continues in the background. Throws for an invalid configuration. */
+/** Resolves before registration, which continues in the background. Throws ConfigError. */
 export async function startWorker({ config, logger, pace: given }: WorkerOptions): Promise<RunningWorker> {
   const pace = { ...usual, ...given };
   const { server_url, worker_key, home, worker_tags: tags } = config;
-  const shared_models = parseSharedModels(config.worker_shared_models ?? '');
+  const shared_models = sharedModelsOf(config);
   const name = config.worker_name ?? hostname();
   const identity = await openIdentity({ home, server_url, worker_key, name });
   const away = Promise.withResolvers<void>();
@@ -74,4 +74,13 @@ export async function startWorker({ config, logger, pace: given }: WorkerOptions
       return Promise.resolve();
     },
   };
+}
+
+function sharedModelsOf({ worker_shared_models }: WorkerConfig): SharedModel[] {
+  try {
+    return parseSharedModels(worker_shared_models ?? '');
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ConfigError(new Map([['SERVICE_WORKER_SHARED_MODELS', error.message]]));
+  }
 }
