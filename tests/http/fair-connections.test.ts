@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { createRepositoryWebhook, systemActor } from '@acp/core';
 import { type Database, schema, transaction } from '@acp/db';
 import { createLogger, loadConfig, newId, Vault } from '@acp/kernel';
-import { createIssue, databaseWithQueue, waitFor } from '@acp/testkit';
+import { createIssue, databaseWithQueue, waitFor, waitingForLocks } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import type { Express } from 'express';
 import request from 'supertest';
@@ -27,14 +27,6 @@ beforeAll(async () => {
   app = createApp({ database, logger, config });
   cast = await createCast(database);
 });
-
-const waiting = async (): Promise<number> => {
-  const { rows } = await database.pool.query<{ waiting: number }>(
-    `select count(*)::int as waiting from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows[0]!.waiting;
-};
 
 interface Case {
   /** What the requests wait for; by default the company and the issue. */
@@ -156,7 +148,7 @@ it('changes of two companies', async () => {
       answered += 1;
       return status;
     });
-    await waitFor(async () => (await waiting()) >= 7);
+    await waitFor(async () => (await waitingForLocks(database)) >= 7);
     expect(await read()).toBe(200);
     expect(answered).toBe(0);
     return all;
@@ -179,7 +171,7 @@ it.each(Object.entries(cases))('%s', async (_what, { table, stage, send }) => {
       answered += 1;
       return status;
     });
-    await waitFor(async () => (await waiting()) >= 7);
+    await waitFor(async () => (await waitingForLocks(database)) >= 7);
     expect(await read()).toBe(200);
     expect(await change(cast.other_company_id, 0)).toBe(200);
     expect(answered).toBe(0);

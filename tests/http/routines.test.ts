@@ -4,7 +4,7 @@ import { createIssue, systemActor } from '@acp/core';
 import { transaction } from '@acp/db';
 import type { Database } from '@acp/db';
 import { createLogger, hmacSha256Hex, loadConfig, newId } from '@acp/kernel';
-import { databaseWithQueue, nextInstant, waitFor } from '@acp/testkit';
+import { databaseWithQueue, nextInstant, waitFor, waitingForLocks } from '@acp/testkit';
 import { sql } from 'drizzle-orm';
 import { randomBytes } from 'node:crypto';
 import type { Express } from 'express';
@@ -396,13 +396,7 @@ it('while many senders wait for a routine, nobody else waits for a connection', 
       answered += 1;
       return status;
     });
-    await waitFor(async () => {
-      const { rows } = await database.pool.query<{ waiting: number }>(
-        `select count(*)::int as waiting from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rows[0]!.waiting >= 2;
-    });
+    await waitFor(async () => (await waitingForLocks(database)) >= 2);
     expect((await call('get', `/api/routines/${String(routine.id)}`)).status).toBe(200);
     expect(answered).toBe(0);
     return sent;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import { cloneDatabase, createAgent, createCompany, waitFor } from '@acp/testkit';
+import { cloneDatabase, createAgent, createCompany, waitFor, waitingForLocks } from '@acp/testkit';
 import { type Database, deleteCostTotals, mergeDayTotals, partitionByTime } from './index.ts';
 
 const never = new AbortController().signal;
@@ -259,8 +259,6 @@ describe('after an upgrade', () => {
 });
 
 describe('old totals', () => {
-  const waiting = async () =>
-    rowsOf(`pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`);
   const sum = async (dimension: string, key: string) =>
     run(`insert into cost_day_sums values ($1, $2, '2020-01-01', $3, 1, 0, 1, 1, 1)`, [
       company.id,
@@ -284,7 +282,7 @@ describe('old totals', () => {
     const other = await database.pool.connect();
     await other.query(`begin; select from cost_day_sums where key = 'held' for update`);
     const deleting = deleteCostTotals(database, 100);
-    await waitFor(async () => (await waiting()) === 1);
+    await waitFor(async () => (await waitingForLocks(database)) === 1);
     await run(`insert into cost_days values ($1, '2020-01-01', null, null, 'late', 1, 0, 1, 1, 1, false)`, [
       company.id,
     ]);
@@ -292,7 +290,7 @@ describe('old totals', () => {
     const merging = merge().finally(() => {
       merged = true;
     });
-    await waitFor(async () => merged || (await waiting()) === 2);
+    await waitFor(async () => merged || (await waitingForLocks(database)) === 2);
     await other.query('commit');
     other.release();
     expect(await Promise.all([deleting, merging])).toEqual([3, undefined]);

@@ -12,6 +12,7 @@ import {
   pendingWakeups,
   queuedJobs,
   waitFor,
+  waitingForLocks,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { deleteAgent, findAgent } from '../agents/index.ts';
@@ -387,12 +388,7 @@ describe('purging', () => {
         with parts as (delete from run_days where company_id = ${company.id} returning *)
         insert into run_days select company_id, day, runs, succeeded, failed, true from parts`);
       const purging = purge(company.id);
-      await waitFor(async () => {
-        const { rows } = await database.pool.query(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        );
-        return rows.length > 0;
-      });
+      await waitFor(async () => (await waitingForLocks(database)) > 0);
       return { purging };
     });
     await merging.purging;

@@ -258,12 +258,7 @@ describe('markKeysUsed', () => {
       const marked = await transaction(database, async (tx) => {
         await tx.execute(sql.raw(`select from ${table} where id in ('${ids.join(`','`)}') for update`));
         const both = Promise.allSettled([mark('enable_indexscan'), mark('enable_seqscan')]);
-        await kit.waitFor(async () => {
-          const { rows } = await database.pool.query<{ n: string }>(
-            `select count(*) n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-          );
-          return Number(rows[0]!.n) === 2;
-        });
+        await kit.waitFor(async () => (await kit.waitingForLocks(database)) === 2);
         return { both };
       });
       expect((await marked.both).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);

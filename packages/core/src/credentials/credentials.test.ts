@@ -354,12 +354,7 @@ describe('a key that is minted at the very moment its creator is removed', () =>
         ({ raw_key }) => (minted = raw_key),
         (error: unknown) => error,
       );
-      await kit.waitFor(async () => {
-        const { rows } = await database.pool.query(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        );
-        return rows.length > 0;
-      });
+      await kit.waitFor(async () => (await kit.waitingForLocks(database)) > 0);
       removed.done = true;
       return { minting };
     });

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Database, schema, transaction, type Tx } from '@acp/db';
-import { actors, cloneDatabase, createAgent, createCompany, createIssue, waitFor } from '@acp/testkit';
+import {
+  actors,
+  cloneDatabase,
+  createAgent,
+  createCompany,
+  createIssue,
+  waitFor,
+  waitingForLocks,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { openQueue, type Queue } from '@acp/queue';
 import { claimRun, deleteCompany, deleteIssue, dispatchAgent, findIssue, requestWakeups } from '../index.ts';
@@ -16,13 +24,6 @@ beforeAll(async () => {
   queue = await openQueue({ database, role: 'client' });
 });
 afterAll(async () => queue.stop());
-
-async function waiting(): Promise<number> {
-  const { rows } = await database.db.execute<{ count: number }>(
-    sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows[0]!.count;
-}
 
 it.each(['issue', 'company'])(
   'an %s is settled while a run that was queued for it is claimed',
@@ -61,9 +62,9 @@ it.each(['issue', 'company'])(
         await tx.execute(sql`update companies set deleted_at = now() where id = ${company.id}`);
       return of === 'issue' ? settleIssue(tx, issue.id) : settleCompany(tx, company.id);
     });
-    await waitFor(async () => (await waiting()) === 1);
+    await waitFor(async () => (await waitingForLocks(database)) === 1);
     const claiming = act(async (tx) => claimRun(tx, { claimed_by: 'here', lease_sec: 60 }));
-    await waitFor(async () => (await waiting()) === 2);
+    await waitFor(async () => (await waitingForLocks(database)) === 2);
     first.resolve();
     await expect(Promise.all([holding, settling, claiming])).resolves.toBeDefined();
     const [run] = await database.db.select().from(heartbeat_runs);

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Database, schema, transaction } from '@acp/db';
 import { newToken, sha256Hex } from '@acp/kernel';
-import { createCompany, createMembership, createUser, meetAt, testDatabase, waitFor } from '@acp/testkit';
+import {
+  createCompany,
+  createMembership,
+  createUser,
+  meetAt,
+  testDatabase,
+  waitFor,
+  waitingForLocks,
+} from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import { hashPassword, verifyPassword } from './passwords.ts';
 import {
@@ -185,10 +193,7 @@ it('sessions are marked as seen in one order, so that two processes that mark th
     await transaction(database, async (tx) => {
       await tx.execute(sql`select from sessions where id = ${low} for update`);
       marking = transaction(database, async (other) => markSessionsSeen(other, [high, low]));
-      await waitFor(async () => {
-        const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-        return (await database.db.execute(waiting)).rows.length === 1;
-      });
+      await waitFor(async () => (await waitingForLocks(database)) === 1);
       expect(await free(high)).toBe(1);
     });
     await marking;

@@ -10,6 +10,7 @@ import {
   queuedJobs,
   nextInstant,
   waitFor,
+  waitingForLocks,
 } from '@acp/testkit';
 import { eq, sql } from 'drizzle-orm';
 import {
@@ -245,12 +246,7 @@ describe('a scheduler that slept past its lease', () => {
     const swept = await transaction(database, async (tx) => {
       await storeRunEvents(tx, { lease: run, first_seq: 1, events: words });
       const sweeping = sweep();
-      await waitFor(async () => {
-        const { rowCount } = await database.pool.query(
-          `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        );
-        return rowCount === 1;
-      });
+      await waitFor(async () => (await waitingForLocks(database)) === 1);
       return { sweeping };
     });
     expect((await swept.sweeping)?.id).toBe(run.run_id);
